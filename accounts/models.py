@@ -1,0 +1,101 @@
+"""Who exists and what they did: people, organizations, memberships, keys, audit events."""
+
+import uuid
+from typing import ClassVar
+
+from django.contrib.auth.models import AbstractUser, BaseUserManager
+from django.db import models
+
+
+class UserManager(BaseUserManager["User"]):
+    """Creates people by e-mail address; there is no user name."""
+
+    def create_user(self, email: str, password: str | None = None, **fields: object) -> "User":
+        """A person; the password may be set later by a reset link."""
+        user = self.model(email=self.normalize_email(email).lower(), **fields)
+        user.set_password(password)
+        user.save()
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: object) -> "User":
+        """A member of staff with every permission, for `manage.py createsuperuser`."""
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+
+class User(AbstractUser):
+    """A person who signs in with an e-mail address."""
+
+    username = None  # type: ignore[assignment]
+    email = models.EmailField(unique=True)
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    objects = UserManager()  # type: ignore[misc,assignment]
+
+
+class Organization(models.Model):
+    """Owns everything: members, keys, money, inputs, jobs."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=100)
+    created_at = models.DateTimeField(auto_now_add=True)
+    suspended_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """A person's role in an organization."""
+
+    class Role(models.TextChoices):
+        OWNER = "owner"
+        ADMIN = "admin"
+        MEMBER = "member"
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["organization", "user"], name="one_membership_per_person")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} in {self.organization_id} ({self.role})"
+
+
+class ApiKey(models.Model):
+    """A program's way in: `sk-` + id + secret, of which only the SHA-256 is kept."""
+
+    id = models.CharField(primary_key=True, max_length=12, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="keys")
+    name = models.CharField(max_length=100)
+    secret_sha256 = models.BinaryField(max_length=32)
+    last_four = models.CharField(max_length=4)
+    created_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    last_used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.id})"
+
+
+class AuditEvent(models.Model):
+    """What was done, by whom, to what; written once, never changed (the database refuses)."""
+
+    organization = models.ForeignKey(Organization, null=True, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+    actor_kind = models.CharField(max_length=10)
+    actor_id = models.CharField(max_length=64)
+    action = models.CharField(max_length=64)
+    target = models.CharField(max_length=64, blank=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["organization", "-at"])]
+
+    def __str__(self) -> str:
+        return f"{self.action} by {self.actor_kind}:{self.actor_id}"

@@ -1,0 +1,16 @@
+"""Runs with no environment: what `make demo` started is found through `var/services.env`."""
+
+from anex.settings.base import *
+from anex.settings.base import VAR_DIR, env
+
+if (VAR_DIR / "services.env").exists():
+    env.read_env(VAR_DIR / "services.env")
+
+DEBUG = env.bool("ANEX_DEBUG", default=False)
+SECRET_KEY = env.str("SECRET_KEY", default="development-only-key-not-for-production-use-0123456789")
+ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", "testserver"]
+DATABASES = {
+    "default": env.db_url("DATABASE_URL", default="postgres://postgres@127.0.0.1:5432/anex")
+    | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+}
+CELERY_BROKER_URL = env.str("REDIS_URL", default="redis://127.0.0.1:6379/0")

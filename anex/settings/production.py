@@ -1,0 +1,28 @@
+"""Every value that matters comes from the environment; a missing one stops the start with its name."""
+
+from django.core.exceptions import ImproperlyConfigured
+
+from anex.settings.base import *
+from anex.settings.base import env
+
+DEBUG = False
+SECRET_KEY = env.str("SECRET_KEY")
+if len(SECRET_KEY) < 50:
+    raise ImproperlyConfigured("SECRET_KEY must have at least 50 characters.")
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS")
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+ANEX_PUBLIC_URL = env.str("ANEX_PUBLIC_URL")
+DATABASES = {"default": env.db_url("DATABASE_URL") | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}}
+CELERY_BROKER_URL = env.str("REDIS_URL")
+
+SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_HSTS_SECONDS = 31_536_000
+SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+SECURE_HSTS_PRELOAD = True
+SESSION_COOKIE_SECURE = True
+CSRF_COOKIE_SECURE = True
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}

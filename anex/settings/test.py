@@ -1,0 +1,12 @@
+"""The test suite: services named by the environment the test session sets up (tests/conftest.py)."""
+
+from anex.settings.base import *
+from anex.settings.base import env
+
+DEBUG = False
+SECRET_KEY = "test-only-key-0123456789-0123456789-0123456789-0123456789"
+ALLOWED_HOSTS = ["*"]
+DATABASES = {"default": env.db_url("DATABASE_URL")}
+CELERY_BROKER_URL = env.str("REDIS_URL")
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"

@@ -1,0 +1,1 @@
+"""Embedded services and the processes of one-command use; knows no app."""

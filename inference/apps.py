@@ -1,0 +1,8 @@
+"""Django application of inference."""
+
+from django.apps import AppConfig
+
+
+class InferenceConfig(AppConfig):
+    name = "inference"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,0 +1,186 @@
+"""Tables of work that finishes later. Rows of a file have no table row each: a job is chunks and parts.
+
+The database holds codes, ids and numbers; what a customer wrote (texts, custom ids, schemas) lives in the
+region's object store.
+"""
+
+import uuid
+
+from django.db import models
+
+from accounts.models import Organization
+from jobs.fields import BitStringField
+from jobs.lifecycle import Status
+
+
+class Input(models.Model):
+    """A stored file of rows; immutable once ready: reads name its ETag."""
+
+    class State(models.TextChoices):
+        PENDING = "pending"
+        COPYING = "copying"
+        AWAITING_UPLOAD = "awaiting_upload"
+        READY = "ready"
+        FAILED = "failed"
+        EXPIRED = "expired"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
+    region = models.CharField(max_length=10, default="world")
+    status = models.CharField(max_length=20, choices=State.choices)
+    format = models.CharField(max_length=10, default="jsonl")
+    key = models.CharField(max_length=200, help_text="Object key in the region's store")
+    etag = models.CharField(max_length=100, blank=True)
+    size_bytes = models.BigIntegerField(null=True)
+    created_by = models.CharField(max_length=80)
+    created_at = models.DateTimeField(auto_now_add=True)
+    upload_expires_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True)
+    purged_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["status", "expires_at"])]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class Job(models.Model):
+    """An input, a model and options; priced, approved, run, delivered."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
+    input = models.ForeignKey(Input, on_delete=models.PROTECT, related_name="jobs")
+    region = models.CharField(max_length=10, default="world")
+    model_id = models.CharField(max_length=64)
+    task_type = models.CharField(max_length=10, default="chat")
+    status = models.CharField(max_length=20, choices=[(s.value, s.value) for s in Status], default=Status.SUBMITTED)
+    created_by = models.CharField(max_length=80)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    # Options as submitted; null means the model's default, or an estimate.
+    requested_max_output_tokens = models.PositiveIntegerField(null=True)
+    reasoning = models.BooleanField(null=True)
+    reasoning_budget = models.PositiveIntegerField(null=True)
+    reasoning_effort = models.CharField(max_length=20, blank=True)
+    temperature = models.FloatField(null=True)
+    has_response_format = models.BooleanField(default=False, help_text="The schema is an object of the job")
+
+    # The estimate; `prices` is the price card frozen when the job was quoted.
+    row_count = models.PositiveIntegerField(null=True)
+    est_input_tokens = models.BigIntegerField(null=True)
+    est_output_tokens = models.BigIntegerField(null=True)
+    max_output_tokens = models.PositiveIntegerField(null=True, help_text="The effective cap per row")
+    longest_row_tokens = models.PositiveIntegerField(null=True)
+    prices = models.JSONField(null=True)
+    quote_cents = models.BigIntegerField(null=True)
+    est_processing_seconds = models.PositiveIntegerField(null=True)
+    approval_expires_at = models.DateTimeField(null=True)
+    approved_at = models.DateTimeField(null=True)
+
+    # The outcome, written once when the job ends.
+    stop_reason = models.CharField(max_length=20, blank=True, help_text="Why rows stopped early")
+    finished_at = models.DateTimeField(null=True)
+    success_rows = models.PositiveIntegerField(null=True)
+    error_rows = models.PositiveIntegerField(null=True)
+    format_error_rows = models.PositiveIntegerField(null=True)
+    truncated_rows = models.PositiveIntegerField(null=True)
+    charge_cents = models.BigIntegerField(null=True)
+    result_key = models.CharField(max_length=200, blank=True)
+    result_rows = models.PositiveIntegerField(null=True)
+    result_bytes = models.BigIntegerField(null=True)
+    partial = models.BooleanField(null=True)
+    failure_code = models.CharField(max_length=20, blank=True)
+    failure_line = models.PositiveIntegerField(null=True)
+    data_expires_at = models.DateTimeField(null=True)
+    data_deleted_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["organization", "-created_at"]),
+            models.Index(fields=["status"]),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class JobEvent(models.Model):
+    """A step of a job's life, written in the transaction that made it."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events")
+    type = models.CharField(max_length=20)
+    at = models.DateTimeField(auto_now_add=True)
+    actor = models.CharField(max_length=80)
+
+    def __str__(self) -> str:
+        return f"{self.job_id} {self.type}"
+
+
+class Worker(models.Model):
+    """One incarnation of a worker process; its id is the epoch of the chunks it claims."""
+
+    name = models.CharField(max_length=120)
+    region = models.CharField(max_length=10)
+    started_at = models.DateTimeField()
+    heartbeat_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.name} #{self.pk}"
+
+
+class Chunk(models.Model):
+    """A unit of claiming: a byte range of the input to check or to run, or the job's finalization.
+
+    `epoch` is the claiming worker's id, null when unclaimed; `done` has one bit per row; `claims` counts claims
+    since the last committed part; `cursor` is the row being run alone, `cursor_deaths` how often a
+    server died under it.
+    """
+
+    class Kind(models.TextChoices):
+        VALIDATE = "validate"
+        SAMPLE = "sample"
+        ROWS = "rows"
+        FINALIZE = "finalize"
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="chunks")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    index = models.PositiveIntegerField()
+    first_row = models.PositiveIntegerField(default=0)
+    row_count = models.PositiveIntegerField(default=0)
+    byte_start = models.BigIntegerField(default=0)
+    byte_end = models.BigIntegerField(default=0)
+    done = BitStringField(default="")
+    closed = models.BooleanField(default=False)
+    epoch = models.BigIntegerField(null=True)
+    claims = models.PositiveSmallIntegerField(default=0)
+    cursor = models.PositiveIntegerField(null=True)
+    cursor_deaths = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "kind", "index"], name="one_chunk_per_place")]
+        indexes = [models.Index(fields=["kind", "job"], condition=models.Q(closed=False), name="open_chunks")]
+
+    def __str__(self) -> str:
+        return f"{self.job_id} {self.kind} {self.index}"
+
+
+class Part(models.Model):
+    """Rows of a chunk made durable together: one object in the store and this row."""
+
+    chunk = models.ForeignKey(Chunk, on_delete=models.CASCADE, related_name="parts")
+    key = models.CharField(max_length=200)
+    size_bytes = models.BigIntegerField()
+    success_rows = models.PositiveIntegerField()
+    error_rows = models.PositiveIntegerField()
+    format_error_rows = models.PositiveIntegerField()
+    truncated_rows = models.PositiveIntegerField()
+    input_tokens = models.BigIntegerField()
+    cached_tokens = models.BigIntegerField()
+    output_tokens = models.BigIntegerField()
+    longest_output_tokens = models.PositiveIntegerField()
+    cost_nano = models.BigIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.key

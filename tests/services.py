@@ -1,0 +1,50 @@
+"""Real services for the whole suite: embedded Postgres and Valkey, unless the environment names others.
+
+Loaded with `-p tests.services`, before Django reads its settings; pytest-xdist workers inherit the environment.
+"""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from anex.supervisor.postgres import Postgres
+from anex.supervisor.valkey import Valkey
+
+FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "300"}
+
+
+_started: list[Postgres | Valkey] = []
+_state = Path()
+
+
+def _start_services() -> None:
+    global _state
+    if "DATABASE_URL" in os.environ and "REDIS_URL" in os.environ:
+        return
+    _state = state = Path(tempfile.mkdtemp(prefix="anex-test-", dir="/var/tmp"))
+    state.chmod(0o755)
+    if "DATABASE_URL" not in os.environ:
+        postgres = Postgres(state / "postgres", settings=FAST)
+        postgres.start()
+        postgres.create_database("anex")
+        os.environ["DATABASE_URL"] = postgres.url()
+        _started.append(postgres)
+    if "REDIS_URL" not in os.environ:
+        valkey = Valkey(state / "valkey")
+        valkey.start()
+        os.environ["REDIS_URL"] = valkey.url()
+        _started.append(valkey)
+
+
+_start_services()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop what this process started."""
+    while _started:
+        _started.pop().stop()
+    if _state.name:
+        shutil.rmtree(_state, ignore_errors=True)

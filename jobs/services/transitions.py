@@ -1,0 +1,22 @@
+"""The one place that assigns a job's status: a guarded conditional write and its event, together."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from anex.core.actors import Actor
+from jobs.lifecycle import Status, sources_of
+from jobs.models import Job, JobEvent
+
+
+@transaction.atomic
+def advance(job_id: UUID, *, to: Status, actor: Actor, **fields: Any) -> bool:
+    """Move a job to `to` and set `fields` with it, if its present status may be followed by `to`.
+
+    Returns False, and writes nothing, when another writer was first.
+    """
+    moved = Job.objects.filter(pk=job_id, status__in=sources_of(to)).update(status=to, **fields)
+    if moved:
+        JobEvent.objects.create(job_id=job_id, type=to, actor=str(actor))
+    return bool(moved)

@@ -1,0 +1,1 @@
+"""Execution: what a worker does with a job, from its first line to its result file."""

@@ -1,0 +1,66 @@
+"""What every chunk of a job needs to know, read once: model, options, prices and the pinned input."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from billing import pricing
+from inference import catalogue
+from inference.requests.rows import RowOptions
+from jobs import storage
+from jobs.models import Job
+from jobs.storage import keys
+from jobs.storage.interface import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A job as the runner sees it; `output_cap` in tokens per row, `card` None until the job is quoted."""
+
+    job_id: UUID
+    model: catalogue.Model
+    options: RowOptions
+    output_cap: int
+    card: pricing.PriceCard | None
+    input_key: str
+    input_etag: str
+    input_bytes: int
+    store: Store
+
+
+def load(job_id: UUID) -> Context:
+    """Read a job's context; the cap is the job's own, or the most its longest row leaves room for."""
+    job = Job.objects.select_related("input").get(pk=job_id)
+    model = catalogue.get(job.model_id)
+    if model is None:
+        raise LookupError(f"model {job.model_id} is no longer in the catalogue")
+    store = storage.store(job.region)
+    response_format: dict[str, Any] | None = None
+    if job.has_response_format:
+        response_format = orjson.loads(store.read(keys.response_format(job.id)))
+    options = RowOptions(
+        max_output_tokens=job.requested_max_output_tokens,
+        temperature=job.temperature,
+        reasoning=job.reasoning,
+        reasoning_budget=job.reasoning_budget,
+        reasoning_effort=job.reasoning_effort or None,
+        response_format=response_format,
+    )
+    return Context(
+        job_id=job.id,
+        model=model,
+        options=options,
+        output_cap=job.max_output_tokens or room_for_output(model, job.longest_row_tokens or 0),
+        card=pricing.PriceCard.thaw(job.prices) if job.prices else None,
+        input_key=job.input.key,
+        input_etag=job.input.etag,
+        input_bytes=job.input.size_bytes or 0,
+        store=store,
+    )
+
+
+def room_for_output(model: catalogue.Model, longest_row_tokens: int) -> int:
+    """The most tokens every row can answer with: the model's ceiling, within what the longest row leaves of the context."""
+    return max(0, min(model.max_output_tokens, model.context_tokens - longest_row_tokens))

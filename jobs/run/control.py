@@ -1,0 +1,53 @@
+"""The steps of a job between its rows: what a claimed chunk leads to, and what a killed worker left undone."""
+
+from django.db.models import Exists, OuterRef
+
+from jobs.lifecycle import Status
+from jobs.models import Chunk, Job
+from jobs.run import claims
+from jobs.run.claims import Claim
+from jobs.run.context import load
+from jobs.run.estimates import finish_sample
+from jobs.run.failures import INTERNAL_ERROR, Problem, fail_before_approval
+from jobs.run.finalization import finalize, finish_rows
+from jobs.run.validation import validate
+
+TRIES = 5
+
+
+def run_control(claim: Claim) -> None:
+    """Run a claimed chunk of kind `validate` or `finalize` to its end; safe to repeat after a kill anywhere."""
+    if claim.kind == Chunk.Kind.VALIDATE:
+        validate(claim)
+    else:
+        finalize(claim)
+
+
+def give_up_or_release(claim: Claim) -> None:
+    """After an unexpected failure: an input whose check failed five times ends its job; all else is tried again."""
+    if claim.kind == Chunk.Kind.VALIDATE and claim.claims >= TRIES:
+        problem = Problem(
+            "check_failed", 0, "The input could not be checked. Please submit it again or contact support."
+        )
+        fail_before_approval(claim, load(claim.job_id).store, [problem], code=INTERNAL_ERROR)
+    else:
+        claims.release(claim, blameless=False)
+
+
+def finish_chunk(claim: Claim) -> None:
+    """Move the job on if this was its last chunk of the kind."""
+    if claim.kind == Chunk.Kind.SAMPLE:
+        finish_sample(claim.job_id)
+    else:
+        finish_rows(claim.job_id)
+
+
+def repair() -> None:
+    """Move jobs on whose worker was killed between its last part and the step after it."""
+    open_chunks = Chunk.objects.filter(job=OuterRef("pk"), closed=False)
+    open_rows = open_chunks.filter(kind=Chunk.Kind.ROWS)
+    open_estimate = open_chunks.filter(kind__in=[Chunk.Kind.VALIDATE, Chunk.Kind.SAMPLE])
+    for job_id in Job.objects.filter(~Exists(open_rows), status=Status.IN_PROGRESS).values_list("pk", flat=True):
+        finish_rows(job_id)
+    for job_id in Job.objects.filter(~Exists(open_estimate), status=Status.ESTIMATING).values_list("pk", flat=True):
+        finish_sample(job_id)

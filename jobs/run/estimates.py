@@ -1,0 +1,126 @@
+"""Prices a job: exact input tokens, and an output cap that is given or measured on a sample of the rows.
+
+The cap of a sample is its longest answer and a margin; the quote built on it is also the most that is charged.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Max, Sum
+
+from anex.core import clock
+from anex.core.actors import system
+from anex.core.money import ceil_cents
+from billing import price_cards, pricing
+from inference import catalogue
+from jobs.lifecycle import Status
+from jobs.models import Chunk, Job, Part
+from jobs.run.context import load, room_for_output
+from jobs.run.failures import Problem, fail_estimate
+from jobs.services import doorbell
+from jobs.services.transitions import advance
+
+SAMPLE_ROWS = 16
+SAMPLE_CHUNKS = 4
+MARGIN_PERCENT = 125
+CAP_STEP = 16
+APPROVAL_WINDOW = timedelta(hours=24)
+RECENT_JOBS = 5
+
+
+def plan_sample(job_id: UUID, chunks: Sequence[Chunk]) -> None:
+    """Create the chunks of kind `sample`: rows evenly spread over evenly spread chunks; the other rows count as done."""
+    picked = _spread(len(chunks), SAMPLE_CHUNKS)
+    per_chunk = -(-SAMPLE_ROWS // len(picked))
+    for index, place in enumerate(picked):
+        source = chunks[place]
+        done = ["1"] * source.row_count
+        for row in _spread(source.row_count, per_chunk):
+            done[row] = "0"
+        Chunk.objects.create(
+            job_id=job_id,
+            kind=Chunk.Kind.SAMPLE,
+            index=index,
+            first_row=source.first_row,
+            row_count=source.row_count,
+            byte_start=source.byte_start,
+            byte_end=source.byte_end,
+            done="".join(done),
+        )
+    doorbell.ring()
+
+
+def _spread(count: int, wanted: int) -> list[int]:
+    """Up to `wanted` places out of `count`, evenly spread, the first always among them."""
+    wanted = min(count, wanted)
+    return [place * count // wanted for place in range(wanted)]
+
+
+def finish_sample(job_id: UUID) -> None:
+    """When the last sample chunk is closed: set the cap and quote, or fail with what the customer can do."""
+    with transaction.atomic():
+        job = Job.objects.select_for_update().get(pk=job_id)
+        open_chunks = Chunk.objects.filter(job_id=job_id, kind=Chunk.Kind.SAMPLE, closed=False)
+        if job.status != Status.ESTIMATING or open_chunks.exists():
+            return
+        measured = Part.objects.filter(chunk__job_id=job_id, chunk__kind=Chunk.Kind.SAMPLE).aggregate(
+            longest=Max("longest_output_tokens"),
+            answered=Sum("success_rows") + Sum("format_error_rows"),
+            truncated=Sum("truncated_rows"),
+        )
+        model = catalogue.get(job.model_id)
+        room = room_for_output(model, job.longest_row_tokens or 0) if model else 0
+        problem = _sample_problem(measured["answered"] or 0, measured["truncated"] or 0, room)
+        if problem is None:
+            quote(job_id, output_cap=cap_from(measured["longest"], room))
+            return
+    fail_estimate(job_id, load(job_id).store, problem)
+
+
+def _sample_problem(answered: int, truncated: int, room: int) -> Problem | None:
+    if not answered and not truncated:
+        message = "We could not prepare a price for this job automatically: no sampled row was answered. "
+        return Problem("sample_failed", 0, message + "Set max_output_tokens, or check the rows on a small job first.")
+    if truncated >= answered:
+        message = f"The typical answer hits the model's maximum output length ({room:,} tokens) and would be cut off. "
+        return Problem("output_too_long", 0, message + "Set max_output_tokens to accept cut answers, or ask for less.")
+    return None
+
+
+def cap_from(longest: int, room: int) -> int:
+    """The output cap in tokens: the longest sampled answer and a quarter more, in steps of 16, within the model's room."""
+    with_margin = -(-longest * MARGIN_PERCENT // 100)
+    return max(1, min(room, -(-with_margin // CAP_STEP) * CAP_STEP))
+
+
+def quote(job_id: UUID, *, output_cap: int) -> None:
+    """Freeze the prices, set the quote (in cents) and open the approval window; inside the caller's transaction."""
+    job = Job.objects.get(pk=job_id)
+    card = price_cards.current(job.model_id)
+    if card is None or job.row_count is None or job.est_input_tokens is None:
+        raise LookupError(f"job {job_id} cannot be quoted: model {job.model_id} has no price")
+    nano = pricing.quote_nano(card, rows=job.row_count, input_tokens=job.est_input_tokens, output_cap=output_cap)
+    now = clock.now()
+    advance(
+        job_id,
+        to=Status.COST_READY,
+        actor=system("estimate"),
+        max_output_tokens=output_cap,
+        est_output_tokens=job.row_count * output_cap,
+        prices=card.frozen(),
+        quote_cents=ceil_cents(nano),
+        est_processing_seconds=_expected_seconds(job.model_id, job.row_count),
+        approval_expires_at=now + APPROVAL_WINDOW,
+    )
+
+
+def _expected_seconds(model_id: str, rows: int) -> int | None:
+    """From approval to result at the pace of this model's recent jobs; None before the first one has ended."""
+    recent = Job.objects.filter(
+        model_id=model_id, status=Status.DONE, approved_at__isnull=False, finished_at__isnull=False
+    ).order_by("-finished_at")[:RECENT_JOBS]
+    spans = [(job.result_rows or 0, (job.finished_at - job.approved_at).total_seconds()) for job in recent]  # type: ignore[operator]
+    total_rows, total_seconds = sum(rows for rows, _ in spans), sum(seconds for _, seconds in spans)
+    return max(1, round(rows * total_seconds / total_rows)) if total_rows else None

@@ -1,0 +1,110 @@
+"""Ends a job: merges its parts into one file in input order, then commits status, counts, charge and release together.
+
+Claimed like a chunk; the file's key is random per attempt, so two attempts never write the same object, and only the
+committed one is named.
+"""
+
+import logging
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Sum
+
+from anex.core import clock
+from anex.core.actors import system
+from anex.core.money import NANO_PER_CENT, ceil_cents, cents_to_nano
+from billing import pricing
+from billing.services import holds
+from jobs import storage
+from jobs.lifecycle import Status
+from jobs.models import Chunk, Job, Part
+from jobs.run import claims, parts
+from jobs.run.claims import Claim
+from jobs.services.retention import RESULT_KEPT
+from jobs.services.transitions import advance
+from jobs.storage import keys
+from jobs.storage.interface import Store, Stored
+
+log = logging.getLogger(__name__)
+
+COUNTS = ("success_rows", "error_rows", "format_error_rows", "truncated_rows")
+OUTCOMES = {"cancelled": Status.CANCELLED, "internal_error": Status.FAILED, "": Status.DONE}
+
+
+def finish_rows(job_id: UUID) -> bool:
+    """Move a running job on when its last rows chunk is closed; returns whether it moved."""
+    with transaction.atomic():
+        Job.objects.select_for_update().get(pk=job_id)
+        if Chunk.objects.filter(job_id=job_id, kind=Chunk.Kind.ROWS, closed=False).exists():
+            return False
+        moved = advance(job_id, to=Status.FINALIZING, actor=system("worker"))
+        if moved:
+            Chunk.objects.get_or_create(job_id=job_id, kind=Chunk.Kind.FINALIZE, index=0)
+    return moved
+
+
+def finalize(claim: Claim) -> None:
+    """Write the result and settle. A job that is being cancelled is fenced first: what is not committed then never will be."""
+    with transaction.atomic():
+        job = Job.objects.select_for_update().get(pk=claim.job_id)
+        claims.fence(job.pk)
+    store = storage.store(job.region)
+    stored, rows = _write_result(store, job.pk)
+    if not _settle(claim, stored, rows) and stored:
+        store.delete([stored.key])
+
+
+def _write_result(store: Store, job_id: UUID) -> tuple[Stored | None, int]:
+    """The merged file and its number of rows; no file when there is nothing to deliver."""
+    rows = 0
+    with store.writer(keys.result(job_id)) as writer:
+        chunks = Chunk.objects.filter(job_id=job_id, kind=Chunk.Kind.ROWS).order_by("index")
+        for chunk_id in chunks.values_list("pk", flat=True):
+            objects = Part.objects.filter(chunk_id=chunk_id).order_by("pk").values_list("key", flat=True)
+            for line in parts.merge(store.read(key) for key in objects):
+                writer.write(line)
+                rows += 1
+    if rows:
+        return writer.stored, rows
+    store.delete([writer.stored.key])
+    return None, 0
+
+
+def _settle(claim: Claim, stored: Stored | None, rows: int) -> bool:
+    now = clock.now()
+    with transaction.atomic():
+        job = Job.objects.select_for_update().get(pk=claim.job_id)
+        if job.status not in (Status.FINALIZING, Status.CANCELLING):
+            return False
+        delivered = Part.objects.filter(chunk__job_id=job.pk, chunk__kind=Chunk.Kind.ROWS)
+        sums = delivered.aggregate(cost=Sum("cost_nano"), **{name: Sum(name) for name in COUNTS})
+        counts = {name: sums[name] or 0 for name in COUNTS}
+        charge = _charge(job, delivered_nano=sums["cost"] or 0, rows=rows)
+        settlement = holds.settle(source=f"job:{job.pk}", charge_nano=charge, actor=system("finalization"))
+        outcome = OUTCOMES[job.stop_reason]
+        Chunk.objects.filter(job_id=job.pk).update(closed=True)
+        return advance(
+            job.pk,
+            to=outcome,
+            actor=system("finalization"),
+            **counts,
+            charge_cents=settlement.captured_nano // NANO_PER_CENT,
+            result_key=stored.key if stored else "",
+            result_rows=rows,
+            result_bytes=stored.size if stored else None,
+            partial=outcome is not Status.DONE and rows > 0,
+            failure_code="internal_error" if outcome is Status.FAILED else "",
+            finished_at=now,
+            data_expires_at=now + RESULT_KEPT,
+        )
+
+
+def _charge(job: Job, *, delivered_nano: int, rows: int) -> int:
+    card = pricing.PriceCard.thaw(job.prices)
+    quote_nano = cents_to_nano(job.quote_cents or 0)
+    charge = pricing.charge_nano(card, quote_nano=quote_nano, delivered_nano=delivered_nano, delivered_rows=rows)
+    if cents_to_nano(ceil_cents(delivered_nano)) > quote_nano:
+        log.error(
+            "job %s consumed %d nano-dollars over its quote; the loss is ours", job.pk, delivered_nano - quote_nano
+        )
+    return charge

@@ -1,0 +1,40 @@
+"""What became of one row: its result line, how it counts and what it costs; pure but for the JSON."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from anex.core.usage import Usage
+
+Count = Literal["success", "error", "format_error", "truncated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`row` is its place in the chunk; `line` the result line without a line end; `cost_nano` in nano-dollars."""
+
+    row: int
+    line: bytes
+    count: Count
+    usage: Usage
+    cost_nano: int
+
+
+def answered(
+    row: int, custom_id: str, body: dict[str, Any], *, count: Count, usage: Usage, cost_nano: int, error: str | None
+) -> Outcome:
+    """A row the model answered; `error` says what is wrong with the answer, for a row counted as `format_error`."""
+    line = {
+        "custom_id": custom_id,
+        "response": {"status_code": 200, "body": body},
+        "error": error,
+        "error_type": "response_format_unmet" if error else None,
+    }
+    return Outcome(row, orjson.dumps(line), count, usage, cost_nano)
+
+
+def refused(row: int, custom_id: str, message: str, error_type: str) -> Outcome:
+    """A row without an answer; it costs nothing."""
+    line = {"custom_id": custom_id, "response": None, "error": message, "error_type": error_type}
+    return Outcome(row, orjson.dumps(line), "error", Usage(), 0)

@@ -1,0 +1,198 @@
+"""The worker's engine: one thread with an event loop that claims chunks and runs them.
+
+It looks at Postgres every two seconds and whenever the doorbell rings; nothing depends on a message arriving.
+"""
+
+import asyncio
+import logging
+import threading
+from uuid import UUID
+
+from django.db import Error
+
+from anex.core import clock
+from inference.backends import registry
+from inference.backends.client import Client
+from jobs.models import Job
+from jobs.run import claims, context
+from jobs.run.claims import Claim
+from jobs.run.control import finish_chunk, give_up_or_release, repair, run_control
+from jobs.run.failures import Problem, stop_rows
+from jobs.run.lease import Lease
+from jobs.run.rows import ChunkRun
+from jobs.run.sending import Sender
+from jobs.run.threads import Threads
+from jobs.run.window import Window
+from jobs.storage.interface import ObjectChanged, ObjectMissing
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 2.0
+REST_SECONDS = 5.0  # for a model whose servers did not answer
+REPAIR_SECONDS = 10.0
+CONTROL_SLOTS = 2
+THREADS = 8
+DRAIN_SECONDS = 30.0
+RUNNABLE = {"in_progress", "estimating"}
+
+
+class Pump:
+    """Runs until stopped; `ring` wakes it. One per worker process."""
+
+    def __init__(self, *, region: str, lease_seconds: float) -> None:
+        self._region = region
+        self._lease_seconds = lease_seconds
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._bell = asyncio.Event()
+        self._stopping = False
+        self._windows: dict[str, Window] = {}
+        self._resting: dict[str, float] = {}
+        self._runs: dict[asyncio.Task[None], ChunkRun] = {}
+        self._controls: set[asyncio.Task[None]] = set()
+        self._repair_at = 0.0
+        self._thread = threading.Thread(target=self._run, name="pump")
+
+    def start(self) -> None:
+        """Begin in a thread of its own."""
+        self._thread.start()
+
+    def ring(self) -> None:
+        """There may be something to do; callable from any thread."""
+        if self._loop and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._bell.set)
+
+    def stop(self) -> None:
+        """Claim nothing more, let rows in flight finish, give the rest back; waits for it."""
+        self._stopping = True
+        self.ring()
+        self._thread.join()
+
+    def _run(self) -> None:
+        asyncio.run(self._main())
+
+    async def _main(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._threads = Threads(THREADS)
+        async with Client() as self._client:
+            while not self._stopping:
+                try:
+                    lease = await self._threads.call(Lease, region=self._region, seconds=self._lease_seconds)
+                except Error as error:
+                    log.warning("the database is away: %s", type(error).__name__)
+                    await asyncio.sleep(POLL_SECONDS)
+                    continue
+                await self._work(lease)
+        self._threads.close()
+
+    async def _work(self, lease: Lease) -> None:
+        """One incarnation: until the lease lapses or the worker stops."""
+        while lease.valid() and not self._stopping:
+            self._bell.clear()
+            try:
+                await self._refresh()
+                await self._claim(lease)
+                if clock.monotonic() >= self._repair_at:
+                    self._repair_at = clock.monotonic() + REPAIR_SECONDS
+                    await self._threads.call(repair)
+            except Error as error:
+                log.warning("the database is away: %s", type(error).__name__)
+            await self._wait()
+        if self._stopping and lease.valid():
+            await self._drain()
+        for task in [*self._runs, *self._controls]:
+            task.cancel()
+        await asyncio.gather(*self._runs, *self._controls, return_exceptions=True)
+        try:
+            await self._threads.call(lease.end)
+        except Error as error:
+            log.warning("worker %s could not sign off: %s", lease.epoch, type(error).__name__)
+
+    async def _wait(self) -> None:
+        bell = asyncio.create_task(self._bell.wait())
+        await asyncio.wait({bell, *self._runs, *self._controls}, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")
+        bell.cancel()
+
+    async def _drain(self) -> None:
+        for run in self._runs.values():
+            run.stopping = True
+        if self._runs or self._controls:
+            await asyncio.wait({*self._runs, *self._controls}, timeout=DRAIN_SECONDS)
+
+    async def _refresh(self) -> None:
+        """Take the present model servers, and stop what belongs to jobs that moved on."""
+        servers = await self._threads.call(registry.live, self._region)
+        for model_id in {server.model_id for server in servers} | set(self._windows):
+            window = self._windows.setdefault(model_id, Window())
+            await window.update([server for server in servers if server.model_id == model_id])
+        if self._runs:
+            job_ids = {run.claim.job_id for run in self._runs.values()}
+            alive = await self._threads.call(_runnable, job_ids)
+            for run in self._runs.values():
+                run.stopping = run.stopping or run.claim.job_id not in alive
+
+    async def _claim(self, lease: Lease) -> None:
+        free = CONTROL_SLOTS - len(self._controls)
+        if free > 0:
+            for found in await self._claims(lease, ["validate", "finalize"], [], free):
+                self._begin_control(found)
+        for model_id, window in self._windows.items():
+            if not window.size or clock.monotonic() < self._resting.get(model_id, 0.0):
+                continue
+            waiting = sum(run.undispatched for run in self._runs.values() if run.claim.model_id == model_id)
+            while waiting < window.size:
+                found_chunks = await self._claims(lease, ["sample", "rows"], [model_id], 1)
+                if not found_chunks:
+                    break
+                waiting += found_chunks[0].done.count("0")
+                await self._begin_run(found_chunks[0], window, lease)
+
+    async def _claims(self, lease: Lease, kinds: list[str], models: list[str], limit: int) -> list[Claim]:
+        return await self._threads.call(
+            claims.claim, lease, region=self._region, kinds=kinds, models=models, limit=limit
+        )
+
+    def _begin_control(self, found: Claim) -> None:
+        task = asyncio.create_task(self._run_control(found))
+        self._controls.add(task)
+        task.add_done_callback(self._controls.discard)
+
+    async def _run_control(self, found: Claim) -> None:
+        try:
+            await self._threads.call(run_control, found)
+        except Exception:
+            log.exception("%s of job %s failed", found.kind, found.job_id)
+            await asyncio.sleep(REST_SECONDS)
+            await self._threads.call(give_up_or_release, found)
+
+    async def _begin_run(self, found: Claim, window: Window, lease: Lease) -> None:
+        job = await self._threads.call(context.load, found.job_id)
+        run = ChunkRun(
+            found,
+            job,
+            sender=Sender(self._client, window, job),
+            threads=self._threads,
+            trusted=lease.valid,
+            share=lambda: len(self._runs),
+        )
+        task = asyncio.create_task(self._run_chunk(run))
+        self._runs[task] = run
+        task.add_done_callback(lambda done: self._runs.pop(done, None))
+
+    async def _run_chunk(self, run: ChunkRun) -> None:
+        try:
+            await run.run()
+            if run.finished:
+                await self._threads.call(finish_chunk, run.claim)
+        except* (ObjectChanged, ObjectMissing):
+            problem = Problem("input_gone", 0, "The input file was replaced or deleted while the job was running.")
+            await self._threads.call(stop_rows, run.claim.job_id, run.context.store, problem)
+        except* Exception:
+            log.exception("chunk %s of job %s failed", run.claim.index, run.claim.job_id)
+            await asyncio.sleep(REST_SECONDS)
+            await self._threads.call(claims.release, run.claim, blameless=False)
+        if run.server_lost:
+            self._resting[run.claim.model_id] = clock.monotonic() + REST_SECONDS
+
+
+def _runnable(job_ids: set[UUID]) -> set[UUID]:
+    return set(Job.objects.filter(pk__in=job_ids, status__in=RUNNABLE).values_list("pk", flat=True))

@@ -1,0 +1,207 @@
+"""Runs the rows of one claimed chunk: sends them within the window, makes them durable in parts.
+
+A chunk that was claimed three times without progress is run one row at a time, each named by a committed cursor
+before it is sent, so that a row that kills servers is found and fails alone.
+"""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from django.db import Error
+
+from anex.core import clock
+from inference.backends.client import ServerLost
+from inference.backends.registry import Server
+from inference.requests import rows as requests
+from jobs.run import claims, parts
+from jobs.run.claims import ALONE_FROM_CLAIM, Claim
+from jobs.run.context import Context
+from jobs.run.lines import read_lines
+from jobs.run.outcomes import Outcome, refused
+from jobs.run.sending import Sender
+from jobs.run.threads import Threads
+from jobs.storage.interface import StoreUnavailable
+
+log = logging.getLogger(__name__)
+
+DEATHS_ALLOWED = 2
+PARTS_PER_CHUNK = 16
+PART_SECONDS = 60.0
+PART_BYTES = 4 * 1024 * 1024
+RETRY_SECONDS = 0.5
+
+
+@dataclass(slots=True)
+class _Buffer:
+    """Outcomes that are not durable yet."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    size_bytes: int = 0
+    since: float = 0.0
+
+    def add(self, outcome: Outcome) -> None:
+        if not self.outcomes:
+            self.since = clock.monotonic()
+        self.outcomes.append(outcome)
+        self.size_bytes += len(outcome.line)
+
+    def take(self) -> list[Outcome]:
+        taken, self.outcomes, self.size_bytes = self.outcomes, [], 0
+        return taken
+
+
+class ChunkRun:
+    """One chunk, from claim to last part. `run` ends when nothing of it is in flight any more.
+
+    `trusted` says whether the worker's lease still holds; `share` how many chunks share the part buffer.
+    """
+
+    def __init__(
+        self,
+        claim: Claim,
+        context: Context,
+        *,
+        sender: Sender,
+        threads: Threads,
+        trusted: Callable[[], bool],
+        share: Callable[[], int],
+    ) -> None:
+        self.claim = claim
+        self.context = context
+        self._sender = sender
+        self._threads = threads
+        self._trusted = trusted
+        self._share = share
+        self._buffer = _Buffer()
+        self._flushing = asyncio.Lock()
+        self._open_rows = claim.done.count("0")
+        self._lost = False  # another worker holds the chunk, or the job has moved on
+        self._server_lost = False
+        self._suspect = False  # a server died with rows of this chunk in hand
+        self.stopping = False
+        self.undispatched = self._open_rows
+
+    @property
+    def finished(self) -> bool:
+        """Whether every row is durable."""
+        return self._open_rows == 0
+
+    @property
+    def server_lost(self) -> bool:
+        """Whether the run ended because no server answers."""
+        return self._server_lost
+
+    async def run(self) -> None:
+        """Send every open row and make the outcomes durable; gives the chunk back when it cannot finish it."""
+        rows = await self._threads.call(self._read)
+        timer = asyncio.create_task(self._flush_old())
+        try:
+            if self.claim.claims >= ALONE_FROM_CLAIM:
+                await self._run_alone(rows)
+            else:
+                await self._run_together(rows)
+            await self._flush()
+        finally:
+            timer.cancel()
+        if not self.finished and not self._lost:
+            await self._threads.call(claims.release, self.claim, blameless=not self._suspect)
+
+    def _read(self) -> list[tuple[int, bytes]]:
+        start, end = self.claim.byte_start, self.claim.byte_end
+        blob = self.context.store.read_range(self.context.input_key, start, end, etag=self.context.input_etag)
+        lines = (line.text or b"" for line in read_lines([blob]))
+        return [(row, text) for row, text in enumerate(lines) if self.claim.done[row] == "0"]
+
+    def _halted(self) -> bool:
+        return self.stopping or self._lost or self._server_lost or not self._trusted()
+
+    async def _run_together(self, rows: list[tuple[int, bytes]]) -> None:
+        async with asyncio.TaskGroup() as group:
+            for row, text in rows:
+                place = await self._sender.window.acquire(len(text))
+                if self._halted():
+                    await self._sender.window.release(place, len(text))
+                    break
+                self.undispatched -= 1
+                group.create_task(self._run_row(row, text, place))
+
+    async def _run_row(self, row: int, text: bytes, place: Server) -> None:
+        try:
+            request = requests.parse(text, model=self.context.model, options=self.context.options)
+            outcome = await self._sender.send(row, request, size_bytes=len(text), place=place)
+        except ServerLost as loss:
+            self._server_lost = True
+            self._suspect = self._suspect or loss.sent
+            return
+        self._buffer.add(outcome)
+        limit = max(1, self.claim.row_count // PARTS_PER_CHUNK // max(1, self._share()))
+        if len(self._buffer.outcomes) >= limit or self._buffer.size_bytes >= PART_BYTES:
+            await self._flush()
+
+    async def _run_alone(self, rows: list[tuple[int, bytes]]) -> None:
+        for row, text in rows:
+            request = requests.parse(text, model=self.context.model, options=self.context.options)
+            self.undispatched -= 1
+            outcome: Outcome | None = None
+            while outcome is None:
+                if self._halted():
+                    return
+                deaths = await self._threads.call(claims.set_cursor, self.claim, row)
+                if deaths is None:
+                    self._lost = True
+                    return
+                if deaths >= DEATHS_ALLOWED:
+                    message = "The model server died twice while it answered this row."
+                    outcome = refused(row, request.custom_id, message, "server_died")
+                    break
+                outcome = await self._send_alone(row, request, len(text))
+            self._buffer.add(outcome)
+            await self._flush()
+
+    async def _send_alone(self, row: int, request: requests.Row, size_bytes: int) -> Outcome | None:
+        place = await self._sender.window.acquire(size_bytes)
+        try:
+            return await self._sender.send(row, request, size_bytes=size_bytes, place=place, once=True)
+        except ServerLost as loss:
+            if not loss.sent:
+                await self._threads.call(claims.clear_cursor, self.claim)
+                self._server_lost = True
+            return None
+
+    async def _flush_old(self) -> None:
+        while True:
+            await asyncio.sleep(PART_SECONDS / 12)
+            if self._buffer.outcomes and clock.monotonic() - self._buffer.since >= PART_SECONDS:
+                await self._flush()
+
+    async def _flush(self) -> None:
+        async with self._flushing:
+            outcomes = self._buffer.take()
+            if not outcomes or self._lost:
+                return
+            if await self._make_durable(outcomes):
+                self._open_rows -= len(outcomes)
+            else:
+                self._lost = True
+                log.info("chunk %s of job %s is held by another worker", self.claim.index, self.claim.job_id)
+
+    async def _make_durable(self, outcomes: list[Outcome]) -> bool:
+        stored: tuple[str, int] | None = None
+        while self._trusted():
+            try:
+                if stored is None:
+                    stored = await self._threads.call(self._store, outcomes)
+                key, size_bytes = stored
+                return await self._threads.call(parts.commit_part, self.claim, outcomes, key=key, size_bytes=size_bytes)
+            except (Error, StoreUnavailable) as error:
+                log.warning("part of job %s not durable yet: %s", self.claim.job_id, type(error).__name__)
+                await asyncio.sleep(RETRY_SECONDS)
+        return False
+
+    def _store(self, outcomes: list[Outcome]) -> tuple[str, int]:
+        if self.claim.kind == "sample":  # a sample's answers are measured, never delivered
+            return f"sample/{uuid.uuid4().hex}", 0
+        return parts.store_part(self.context.store, self.claim, outcomes)

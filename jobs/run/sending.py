@@ -1,0 +1,119 @@
+"""Sends one row to a model server and judges the answer; waits and tries again where that can help."""
+
+import asyncio
+from typing import Any
+
+import jsonschema_rs
+import orjson
+
+from anex.core.usage import Usage
+from billing import pricing
+from inference import tokens
+from inference.backends import retries
+from inference.backends.client import Answer, Client, ServerFailed, ServerLost, Throttled
+from inference.backends.registry import Server
+from inference.requests import rows as requests
+from jobs.run.context import Context
+from jobs.run.outcomes import Count, Outcome, answered, refused
+from jobs.run.window import Window
+
+ROW_SECONDS = 600.0
+
+
+class Sender:
+    """Sends rows of one job within a window; every row ends as an outcome, or as ServerLost."""
+
+    def __init__(self, client: Client, window: Window, context: Context) -> None:
+        self.window = window
+        self._client = client
+        self._context = context
+
+    async def send(
+        self, row: int, request: requests.Row, *, size_bytes: int, place: Server, once: bool = False
+    ) -> Outcome:
+        """The outcome of a row; `place` is a place in the window, given back here.
+
+        Raises ServerLost when no server took it; with `once`, at the first loss.
+        """
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                answer = await self._ask(request, place)
+                return self._judge(row, request, answer)
+            except (Throttled, ServerFailed, ServerLost) as error:
+                wait = retries.wait_before(attempt + 1, error)
+                if isinstance(error, ServerLost) and (once or wait is None):
+                    raise
+                if wait is None:
+                    return refused(row, request.custom_id, str(error), "upstream_error")
+            finally:
+                await self.window.release(place, size_bytes)
+            await asyncio.sleep(wait)
+            place = await self.window.acquire(size_bytes)
+
+    async def _ask(self, request: requests.Row, server: Server) -> Answer:
+        context = self._context
+        body = requests.upstream_body(
+            request,
+            served_name=server.served_name,
+            model=context.model,
+            options=context.options,
+            max_tokens=context.output_cap,
+        )
+        return await self._client.complete(server, request.url_path, body, timeout_s=ROW_SECONDS)
+
+    def _judge(self, row: int, request: requests.Row, answer: Answer) -> Outcome:
+        if answer.status != 200:
+            message = _upstream_message(answer.body) or f"The model server refused the row ({answer.status})."
+            return refused(row, request.custom_id, message, "invalid_request_error")
+        usage = answer.usage or self._count(request, answer.body)
+        card = self._context.card
+        cost = pricing.row_cost_nano(card, usage) if card else 0
+        count: Count = "success"
+        error = None
+        schema = request.response_format or self._context.options.response_format
+        if answer.finish_reason == "length":
+            count = "truncated"
+        elif schema and (error := _format_error(schema, answer.body)):
+            count = "format_error"
+        return answered(row, request.custom_id, answer.body, count=count, usage=usage, cost_nano=cost, error=error)
+
+    def _count(self, request: requests.Row, body: dict[str, Any]) -> Usage:
+        """Tokens by our own count, for a server that reported none: an answer is never free by accident."""
+        model = self._context.model
+        (read,) = tokens.count_rows(model, [request])
+        written = tokens.count_text(model, _content(body))
+        return Usage(input_tokens=read, output_tokens=min(written, self._context.output_cap))
+
+
+def _content(body: dict[str, Any]) -> str:
+    try:
+        return str(body["choices"][0]["message"]["content"] or "")
+    except (KeyError, IndexError, TypeError):
+        return ""
+
+
+def _upstream_message(body: dict[str, Any]) -> str:
+    error = body.get("error", body)
+    message = error.get("message") if isinstance(error, dict) else error
+    return str(message)[:1000] if message else ""
+
+
+def _format_error(response_format: dict[str, Any], body: dict[str, Any]) -> str | None:
+    """What is wrong with an answer that was to be JSON; None when it keeps the format."""
+    kind = response_format.get("type")
+    if kind not in ("json_object", "json_schema"):
+        return None
+    try:
+        value = orjson.loads(_content(body))
+    except orjson.JSONDecodeError:
+        return "The answer is not valid JSON."
+    if kind == "json_object":
+        return None if isinstance(value, dict) else "The answer is not a JSON object."
+    schema = response_format.get("json_schema", {}).get("schema", {})
+    try:
+        jsonschema_rs.validate(schema, value)
+    except jsonschema_rs.ValidationError as error:
+        return f"The answer does not match the schema: {error.message}"[:1000]
+    return None

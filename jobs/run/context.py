@@ -8,7 +8,7 @@ import orjson
 
 from billing import pricing
 from inference import catalogue
-from inference.requests.rows import RowOptions
+from inference.requests.options import RowOptions
 from jobs import storage
 from jobs.models import Job
 from jobs.storage import keys
@@ -20,6 +20,7 @@ class Context:
     """A job as the runner sees it; `output_cap` in tokens per row, `card` None until the job is quoted."""
 
     job_id: UUID
+    region: str
     model: catalogue.Model
     options: RowOptions
     output_cap: int
@@ -50,6 +51,7 @@ def load(job_id: UUID) -> Context:
     )
     return Context(
         job_id=job.id,
+        region=job.region,
         model=model,
         options=options,
         output_cap=job.max_output_tokens or room_for_output(model, job.longest_row_tokens or 0),
@@ -63,4 +65,4 @@ def load(job_id: UUID) -> Context:
 
 def room_for_output(model: catalogue.Model, longest_row_tokens: int) -> int:
     """The most tokens every row can answer with: the model's ceiling, within what the longest row leaves of the context."""
-    return max(0, min(model.max_output_tokens, model.context_tokens - longest_row_tokens))
+    return max(0, min(model.max_output_tokens or 0, model.context_tokens - longest_row_tokens))

@@ -79,7 +79,7 @@ def _settle(claim: Claim, stored: Stored | None, rows: int) -> bool:
         delivered = Part.objects.filter(chunk__job_id=job.pk, chunk__kind=Chunk.Kind.ROWS)
         sums = delivered.aggregate(cost=Sum("cost_nano"), **{name: Sum(name) for name in COUNTS})
         counts = {name: sums[name] or 0 for name in COUNTS}
-        charge = _charge(job, delivered_nano=sums["cost"] or 0, rows=rows)
+        charge = _charge(job, delivered_nano=sums["cost"] or 0, answered_rows=rows - counts["error_rows"])
         settlement = holds.settle(source=f"job:{job.pk}", charge_nano=charge, actor=system("finalization"))
         outcome = OUTCOMES[job.stop_reason]
         Chunk.objects.filter(job_id=job.pk).update(closed=True)
@@ -99,10 +99,10 @@ def _settle(claim: Claim, stored: Stored | None, rows: int) -> bool:
         )
 
 
-def _charge(job: Job, *, delivered_nano: int, rows: int) -> int:
+def _charge(job: Job, *, delivered_nano: int, answered_rows: int) -> int:
     card = pricing.PriceCard.thaw(job.prices)
     quote_nano = cents_to_nano(job.quote_cents or 0)
-    charge = pricing.charge_nano(card, quote_nano=quote_nano, delivered_nano=delivered_nano, delivered_rows=rows)
+    charge = pricing.charge_nano(card, quote_nano=quote_nano, delivered_nano=delivered_nano, delivered_rows=answered_rows)
     if cents_to_nano(ceil_cents(delivered_nano)) > quote_nano:
         log.error(
             "job %s consumed %d nano-dollars over its quote; the loss is ours", job.pk, delivered_nano - quote_nano

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import Error
 
 from anex.core import clock
+from anex.core.errors import Unavailable
 from inference.backends import registry
 from inference.backends.client import Client
 from jobs.models import Job
@@ -159,6 +160,10 @@ class Pump:
     async def _run_control(self, found: Claim) -> None:
         try:
             await self._threads.call(run_control, found)
+        except Unavailable as error:
+            log.info("%s of job %s has to wait: %s", found.kind, found.job_id, error.message)
+            await asyncio.sleep(REST_SECONDS)
+            await self._threads.call(claims.release, found)
         except Exception:
             log.exception("%s of job %s failed", found.kind, found.job_id)
             await asyncio.sleep(REST_SECONDS)
@@ -169,7 +174,7 @@ class Pump:
         run = ChunkRun(
             found,
             job,
-            sender=Sender(self._client, window, job),
+            sender=Sender(self._client, window, job, self._threads),
             threads=self._threads,
             trusted=lease.valid,
             share=lambda: len(self._runs),

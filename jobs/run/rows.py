@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from django.db import Error
 
 from anex.core import clock
-from inference.backends.client import ServerLost
+from inference.backends.faults import ServerLost
 from inference.backends.registry import Server
 from inference.requests import rows as requests
 from jobs.run import claims, parts

@@ -4,17 +4,21 @@ import asyncio
 from typing import Any
 
 import jsonschema_rs
+import msgspec
 import orjson
 
 from anex.core.usage import Usage
 from billing import pricing
 from inference import tokens
 from inference.backends import retries
-from inference.backends.client import Answer, Client, ServerFailed, ServerLost, Throttled
+from inference.backends.answers import Answer
+from inference.backends.client import Client
+from inference.backends.faults import ServerLost, UpstreamError
 from inference.backends.registry import Server
 from inference.requests import rows as requests
 from jobs.run.context import Context
 from jobs.run.outcomes import Count, Outcome, answered, refused
+from jobs.run.threads import Threads
 from jobs.run.window import Window
 
 ROW_SECONDS = 600.0
@@ -23,9 +27,10 @@ ROW_SECONDS = 600.0
 class Sender:
     """Sends rows of one job within a window; every row ends as an outcome, or as ServerLost."""
 
-    def __init__(self, client: Client, window: Window, context: Context) -> None:
+    def __init__(self, client: Client, window: Window, context: Context, threads: Threads) -> None:
         self.window = window
         self._client = client
+        self._threads = threads
         self._context = context
 
     async def send(
@@ -40,9 +45,10 @@ class Sender:
             attempt += 1
             try:
                 answer = await self._ask(request, place)
-                return self._judge(row, request, answer)
-            except (Throttled, ServerFailed, ServerLost) as error:
-                wait = retries.wait_before(attempt + 1, error)
+                usage = answer.usage or await self._threads.call(self._count, request, answer.body, place)
+                return self._judge(row, request, answer, usage)
+            except UpstreamError as error:
+                wait = retries.wait_before_retry(error, attempt=attempt)
                 if isinstance(error, ServerLost) and (once or wait is None):
                     raise
                 if wait is None:
@@ -61,30 +67,37 @@ class Sender:
             options=context.options,
             max_tokens=context.output_cap,
         )
-        return await self._client.complete(server, request.url_path, body, timeout_s=ROW_SECONDS)
+        return await self._client.complete(
+            server,
+            requests.url_path,
+            body,
+            timeout_s=ROW_SECONDS,
+            input_bound=context.model.context_tokens,
+            output_bound=context.output_cap,
+        )
 
-    def _judge(self, row: int, request: requests.Row, answer: Answer) -> Outcome:
+    def _judge(self, row: int, request: requests.Row, answer: Answer, usage: Usage) -> Outcome:
         if answer.status != 200:
             message = _upstream_message(answer.body) or f"The model server refused the row ({answer.status})."
             return refused(row, request.custom_id, message, "invalid_request_error")
-        usage = answer.usage or self._count(request, answer.body)
         card = self._context.card
         cost = pricing.row_cost_nano(card, usage) if card else 0
         count: Count = "success"
         error = None
-        schema = request.response_format or self._context.options.response_format
         if answer.finish_reason == "length":
             count = "truncated"
-        elif schema and (error := _format_error(schema, answer.body)):
+        elif request.response_format and (error := _format_error(request.response_format, answer.body)):
             count = "format_error"
         return answered(row, request.custom_id, answer.body, count=count, usage=usage, cost_nano=cost, error=error)
 
-    def _count(self, request: requests.Row, body: dict[str, Any]) -> Usage:
+    def _count(self, request: requests.Row, body: dict[str, Any], server: Server) -> Usage:
         """Tokens by our own count, for a server that reported none: an answer is never free by accident."""
-        model = self._context.model
-        (read,) = tokens.count_rows(model, [request])
-        written = tokens.count_text(model, _content(body))
-        return Usage(input_tokens=read, output_tokens=min(written, self._context.output_cap))
+        if "choices" not in body:
+            return Usage()
+        texts = [_content(body), ""]
+        alone = [msgspec.structs.replace(request, messages=[{"role": "user", "content": text}]) for text in texts]
+        read, written, nothing = tokens.count_rows(self._context.model, [request, *alone], counting_server=server)
+        return Usage(input_tokens=read, output_tokens=min(written - nothing, self._context.output_cap))
 
 
 def _content(body: dict[str, Any]) -> str:

@@ -12,7 +12,9 @@ from django.db import transaction
 
 from anex.core.actors import system
 from inference import tokens
+from inference.backends import registry
 from inference.requests import rows as requests
+from inference.requests.errors import TemplateRefused
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
 from jobs.run import claims, estimates
@@ -124,11 +126,21 @@ def _count(context: Context, checked: _Checked, batch: list[tuple[Line, requests
     if not batch:
         return
     cap = context.options.max_output_tokens
-    for (line, row), count in zip(batch, tokens.count_rows(context.model, [row for _, row in batch]), strict=True):
+    for (line, row), count in zip(batch, _counts(context, checked, batch), strict=True):
         checked.input_tokens += count
         checked.longest_row_tokens = max(checked.longest_row_tokens, count)
         if count + (cap or 1) > context.model.context_tokens:
             _note(checked, Problem("row_too_long", line.number, _too_long(context, row, count), "messages"))
+
+
+def _counts(context: Context, checked: _Checked, batch: list[tuple[Line, requests.Row]]) -> list[int]:
+    rows = [row for _, row in batch]
+    servers = [server for server in registry.live(context.region) if server.model_id == context.model.id]
+    try:
+        return tokens.count_rows(context.model, rows, counting_server=servers[0] if servers else None)
+    except TemplateRefused as refusal:
+        _note(checked, Problem(refusal.code, batch[refusal.index][0].number, refusal.message, "messages"))
+        raise _TooManyProblems from refusal
 
 
 def _too_long(context: Context, row: requests.Row, count: int) -> str:
@@ -171,7 +183,7 @@ class _Cutter:
     def __init__(self, context: Context, checked: _Checked) -> None:
         self._checked = checked
         self._job_id = context.job_id
-        expected = (context.options.max_output_tokens or context.model.max_output_tokens) * BYTES_PER_TOKEN
+        expected = (context.options.max_output_tokens or context.model.max_output_tokens or 1) * BYTES_PER_TOKEN
         self._max_rows = max(1, min(CHUNK_ROWS, CHUNK_OUTPUT_BYTES // expected))
         self._first_row = self._rows = self._start = self._end = 0
 

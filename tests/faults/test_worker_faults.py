@@ -1,0 +1,137 @@
+"""Workers that are killed, stopped, doubled: every row once, charged once, few rows sent twice."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.books import assert_books_agree, assert_ledger_adds_up, chat_lines, times_sent
+from tests.stack import Stack
+
+CONCURRENCY = 32
+BUFFER = 64  # a part: a sixteenth of a chunk of 1,024 rows
+LEASE = 1.5
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    folder = Path("/var/tmp") / tmp_path_factory.mktemp("faults").name
+    folder.mkdir()
+    with Stack(
+        folder, lease_seconds=LEASE, concurrency=CONCURRENCY, engine_options=("--delay-ms", "60"), durable=True
+    ) as running:
+        yield running
+
+
+def start_job(stack: Stack, lines: list[str]) -> str:
+    job_id = stack.submit(lines, max_output_tokens=16)
+    stack.wait_for(job_id, "cost_ready")
+    stack.api("POST", f"/jobs/{job_id}/approve")
+    return job_id
+
+
+def wait_for_progress(stack: Stack, prefix: str, beyond: int, job_id: str) -> bool:
+    """Wait until the model server has received more rows than `beyond`; False when the job ended instead."""
+    deadline = time.monotonic() + 60
+    while sum(times_sent(stack, prefix).values()) <= beyond:
+        if stack.api("GET", f"/jobs/{job_id}")["status"] not in ("in_progress", "finalizing"):
+            return False
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return True
+
+
+@pytest.mark.slow
+def test_twenty_kills_of_the_worker_lose_and_double_no_row(stack: Stack) -> None:
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    moments = random.Random(seed)
+    lines = chat_lines(5000, prefix="kill")
+    job_id = start_job(stack, lines)
+    kills = 0
+    for _ in range(20):
+        if not wait_for_progress(stack, "kill", sum(times_sent(stack, "kill").values()), job_id):
+            break
+        time.sleep(moments.uniform(0, 0.5))
+        stack.kill("worker-0")
+        kills += 1
+        stack.start_worker()
+    stack.wait_for(job_id, "done", seconds=180)
+    job = assert_books_agree(stack, job_id, lines)
+    assert kills == 20
+    assert job["success_rows"] + job["truncated_rows"] == 5000
+    twice = sum(count - 1 for count in times_sent(stack, "kill").values())
+    assert twice <= kills * (CONCURRENCY + BUFFER)
+
+
+@pytest.mark.slow
+def test_a_worker_stopped_past_its_lease_doubles_no_row_when_it_goes_on(stack: Stack) -> None:
+    lines = chat_lines(3000, prefix="stop")
+    job_id = start_job(stack, lines)
+    assert wait_for_progress(stack, "stop", 200, job_id)
+    stack.start_worker("worker-1")
+    for _ in range(3):
+        stack.processes["worker-0"].send_signal(signal.SIGSTOP)
+        sent = sum(times_sent(stack, "stop").values())
+        # The second worker can go on only with what the first one's lapsed lease set free.
+        wait_for_progress(stack, "stop", sent + 300, job_id)
+        stack.processes["worker-0"].send_signal(signal.SIGCONT)
+        time.sleep(0.5)
+    stack.wait_for(job_id, "done", seconds=120)
+    assert_books_agree(stack, job_id, lines)
+    twice = sum(count - 1 for count in times_sent(stack, "stop").values())
+    assert twice <= 3 * (CONCURRENCY + BUFFER)
+    os.kill(stack.processes["worker-1"].pid, signal.SIGTERM)
+    stack.processes["worker-1"].wait(40)
+
+
+@pytest.mark.slow
+def test_two_workers_share_a_job_and_send_no_row_twice(stack: Stack) -> None:
+    stack.start_worker("worker-2")
+    lines = chat_lines(4000, prefix="both")
+    job_id = start_job(stack, lines)
+    stack.wait_for(job_id, "done", seconds=120)
+    assert_books_agree(stack, job_id, lines)
+    assert set(times_sent(stack, "both").values()) == {1}
+    epochs = stack.query(f"SELECT count(DISTINCT epoch) FROM jobs_chunk WHERE kind = 'rows' AND job_id = '{job_id}'")
+    os.kill(stack.processes["worker-2"].pid, signal.SIGTERM)
+    stack.processes["worker-2"].wait(40)
+    assert epochs != [(1,)]
+
+
+@pytest.mark.slow
+def test_a_lost_or_tripled_message_changes_nothing(stack: Stack) -> None:
+    import redis
+
+    broker = redis.Redis.from_url(stack.valkey.url())
+    lines = chat_lines(300, prefix="bell")
+    job_id = stack.submit(lines, max_output_tokens=16)
+    broker.flushall()  # whatever was rung is lost
+    stack.wait_for(job_id, "cost_ready")
+    stack.api("POST", f"/jobs/{job_id}/approve")
+    for entry in broker.lrange("batch", 0, -1):
+        for _ in range(2):
+            broker.lpush("batch", entry)
+    stack.wait_for(job_id, "done")
+    assert_books_agree(stack, job_id, lines)
+    assert set(times_sent(stack, "bell").values()) == {1}
+    broker.close()
+
+
+@pytest.mark.slow
+def test_cancel_in_the_middle_delivers_and_charges_what_finished(stack: Stack) -> None:
+    lines = chat_lines(3000, prefix="halt")
+    job_id = start_job(stack, lines)
+    assert wait_for_progress(stack, "halt", 400, job_id)
+    assert stack.api("POST", f"/jobs/{job_id}/cancel")["status"] == "cancelling"
+    stack.wait_for(job_id, "cancelled")
+    job = assert_books_agree(stack, job_id, lines, complete=False)
+    assert job["partial"] is True
+    assert 0 < job["success_rows"] + job["truncated_rows"] < 3000
+    # Rows already running finish and are delivered: everything that was sent came back.
+    assert job["success_rows"] + job["truncated_rows"] == len(times_sent(stack, "halt"))
+    assert_ledger_adds_up(stack)

@@ -1,0 +1,217 @@
+"""The platform as real processes, for fault tests and benchmarks: its own Postgres, Valkey, model server, web, workers."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.parse
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from anex.supervisor.postgres import Postgres
+from anex.supervisor.process import die_with_parent
+from anex.supervisor.valkey import Valkey, accepts, free_port
+
+ROOT = Path(__file__).resolve().parents[1]
+SETUP = """
+import json, django
+django.setup()
+from anex.core.actors import system
+from accounts.models import User
+from accounts.services import keys, organizations
+from billing.services import grants
+from inference.backends import registry
+ada = User.objects.create_user("ada@example.com", "correct horse battery")
+organization = organizations.create(name="Acme", owner_id=ada.pk, actor=system("setup"))
+grants.give(organization_id=organization.pk, cents={cents}, reason="test", source="setup", actor=system("setup"))
+key = keys.create(organization_id=organization.pk, name="test", actor=system("setup"))
+registry.configure(model_id="scripted", base_url="http://127.0.0.1:{port}/v1", served_name="scripted",
+                   concurrency={concurrency}, actor=system("setup"))
+print(json.dumps([str(organization.pk), key.secret]))
+"""
+
+
+class Stack:
+    """A context manager; durable commits unless told otherwise. Everything dies with this process."""
+
+    def __init__(
+        self,
+        state: Path,
+        *,
+        lease_seconds: float = 10.0,
+        concurrency: int = 64,
+        cents: int = 10_000_000,
+        engine_options: tuple[str, ...] = (),
+        workers: int = 1,
+        durable: bool = True,
+    ) -> None:
+        self.state = state
+        self.state.chmod(0o755)
+        settings = {} if durable else {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+        self.postgres = Postgres(state / "postgres", settings=settings)
+        self.valkey = Valkey(state / "valkey")
+        self.web_port, self.engine_port = free_port(), free_port()
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._setup = SETUP.format(cents=cents, port=self.engine_port, concurrency=concurrency)
+        self._engine_options = engine_options
+        self._workers = workers
+        self._lease = lease_seconds
+        self.organization_id = self.secret = ""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the platform's processes are started with."""
+        return {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "anex.settings.test",
+            "DATABASE_URL": self.postgres.url(),
+            "REDIS_URL": self.valkey.url(),
+            "ANEX_STORAGE_DIR": str(self.state / "objects"),
+            "ANEX_PUBLIC_URL": f"http://127.0.0.1:{self.web_port}",
+            "ANEX_LEASE_SECONDS": str(self._lease),
+            "PYTHONPATH": str(ROOT),
+        }
+
+    def __enter__(self) -> Self:
+        self.postgres.start()
+        self.postgres.create_database("anex")
+        self.valkey.start()
+        run = [sys.executable, "-W", "ignore"]
+        subprocess.run([*run, "manage.py", "migrate", "-v", "0"], cwd=ROOT, env=self.environment, check=True)
+        self.start_engine()
+        done = subprocess.run(
+            [*run, "-c", self._setup], cwd=ROOT, env=self.environment, check=True, stdout=subprocess.PIPE
+        )
+        self.organization_id, self.secret = json.loads(done.stdout)
+        web = ["-m", "uvicorn", "anex.asgi:application", "--port", str(self.web_port), "--log-level", "warning"]
+        self.start("web", [*web, "--loop", "uvloop", "--http", "httptools"])
+        for number in range(self._workers):
+            self.start_worker(f"worker-{number}")
+        self._wait_port(self.web_port)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for process in self.processes.values():
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+                process.kill()
+                process.wait()
+        self.valkey.stop()
+        self.postgres.stop()
+
+    def start(self, name: str, arguments: list[str]) -> subprocess.Popen[bytes]:
+        """Start a Python process of the platform; its output goes to a file named after it."""
+        with (self.state / f"{name}.log").open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-W", "ignore", *arguments],
+                cwd=ROOT,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=die_with_parent(signal.SIGKILL),
+            )
+        self.processes[name] = process
+        return process
+
+    def start_worker(self, name: str = "worker-0") -> subprocess.Popen[bytes]:
+        """A Celery worker with its pump."""
+        options = ["--pool", "solo", "--without-gossip", "--without-mingle", "-l", "INFO", "-n", f"{name}@%h"]
+        return self.start(name, ["-m", "celery", "-A", "anex", "worker", *options])
+
+    def start_engine(self) -> None:
+        """The scripted model server; rows it receives are journalled."""
+        options = ["--port", str(self.engine_port), "--journal", str(self.journal), *self._engine_options]
+        self.start("engine", ["-m", "inference.engines.scripted", *options])
+        self._wait_port(self.engine_port)
+
+    @property
+    def journal(self) -> Path:
+        """One line per row the model server received."""
+        return self.state / "journal"
+
+    def kill(self, name: str) -> None:
+        """kill -9."""
+        self.processes[name].kill()
+        self.processes[name].wait()
+
+    def pids(self) -> dict[str, int]:
+        """Process ids by name, the servers' included."""
+        assert self.postgres.process
+        assert self.valkey.process
+        servers = {"postgres": self.postgres.process.pid, "valkey": self.valkey.process.pid}
+        return servers | {name: process.pid for name, process in self.processes.items()}
+
+    def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """A call of the batch API with the organization's key: status and decoded body."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.web_port, timeout=60)
+        headers = {"Authorization": f"Bearer {self.secret}", "Content-Type": "application/json"}
+        connection.request(method, "/batch/v1" + path, json.dumps(body) if body is not None else None, headers)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read() or b"null")
+
+    def api(self, method: str, path: str, body: Any = None) -> Any:
+        """Like `request`, for calls that must succeed."""
+        status, answer = self.request(method, path, body)
+        assert status < 300, (method, path, status, answer)
+        return answer
+
+    def submit(self, lines: list[str], **options: Any) -> str:
+        """Upload lines and create a job of the scripted model; returns its id."""
+        created = self.api("POST", "/inputs", {"format": "jsonl"})
+        boundary = "anex-test-boundary"
+        form = "".join(
+            f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+            for name, value in created["fields"].items()
+        )
+        form += f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="rows.jsonl"\r\n\r\n'
+        body = form.encode() + "".join(line + "\n" for line in lines).encode() + f"\r\n--{boundary}--\r\n".encode()
+        url = urllib.parse.urlsplit(created["upload_url"])
+        connection = http.client.HTTPConnection(url.netloc, timeout=60)
+        connection.request(
+            "POST", url.path, body, {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+        )
+        answer = connection.getresponse()
+        assert answer.status == 204, (answer.status, answer.read())
+        job: str = self.api("POST", "/jobs", {"input_id": created["id"], "model": "scripted", **options})["id"]
+        return job
+
+    def wait_for(self, job_id: str, *statuses: str, seconds: float = 120, show: bool = False) -> Any:
+        """Poll a job until it has one of these statuses; fails at the deadline or when it ended otherwise."""
+        deadline, shown = time.monotonic() + seconds, 0.0
+        while True:
+            job = self.api("GET", f"/jobs/{job_id}")
+            if job["status"] in statuses:
+                return job
+            assert job["status"] not in ("failed", "cancelled", "done"), job
+            assert time.monotonic() < deadline, job
+            if show and time.monotonic() - shown > 10:
+                shown = time.monotonic()
+                print(job["status"], job["progress"], flush=True)
+            time.sleep(0.1)
+
+    def result(self, job_id: str) -> list[Any]:
+        """The lines of a job's result file."""
+        url = urllib.parse.urlsplit(self.api("GET", f"/jobs/{job_id}/result")["result_url"])
+        connection = http.client.HTTPConnection(url.netloc, timeout=60)
+        connection.request("GET", f"{url.path}?{url.query}")
+        return [json.loads(line) for line in connection.getresponse()]
+
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
+        """Rows straight from the database."""
+        import psycopg
+
+        with psycopg.connect(self.postgres.url(), autocommit=True) as connection:
+            return connection.execute(statement).fetchall()  # type: ignore[arg-type]
+
+    def _wait_port(self, port: int, seconds: float = 30) -> None:
+        deadline = time.monotonic() + seconds
+        while not accepts(port):
+            assert time.monotonic() < deadline, f"nothing listens on {port}"
+            time.sleep(0.05)

@@ -1,0 +1,91 @@
+"""Console pages of accounts: API keys, and the organization of a person who has none."""
+
+from typing import cast
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from accounts.access import Member, member_page
+from accounts.forms import NameForm
+from accounts.models import User
+from accounts.permissions import Action
+from accounts.selectors import keys as key_reads
+from accounts.selectors import memberships
+from accounts.services import keys, organizations
+from anex.core.actors import Actor
+from anex.core.errors import Conflict, InvalidRequest
+
+
+@require_GET
+@member_page(Action.VIEW)
+def key_list(request: HttpRequest, member: Member) -> HttpResponse:
+    """Every key of the organization, and the form to make one."""
+    return _list_page(request, member, NameForm())
+
+
+@never_cache
+@require_http_methods(["POST"])
+@member_page(Action.CREATE_KEY)
+def key_create(request: HttpRequest, member: Member) -> HttpResponse:
+    """Make a key and show its secret in this one answer, which nothing may keep."""
+    form = NameForm(request.POST)
+    if form.is_valid():
+        try:
+            made = keys.create(
+                organization_id=member.organization.pk, name=form.cleaned_data["name"], actor=member.actor
+            )
+        except InvalidRequest as error:
+            form.add_error("name", error.message)
+        else:
+            context = {"made": made, "name": form.cleaned_data["name"], "base_url": settings.ANEX_PUBLIC_URL}
+            return render(request, "keys/created.html", context, status=201)
+    return _list_page(request, member, form, status=400)
+
+
+@require_http_methods(["GET", "POST"])
+@member_page(Action.REVOKE_KEY)
+def key_revoke(request: HttpRequest, member: Member, key_id: str) -> HttpResponse:
+    """Ask, then revoke."""
+    key = key_reads.get(member.organization.pk, key_id)
+    if request.method == "GET":
+        return render(request, "keys/revoke.html", {"key": key})
+    try:
+        keys.revoke(organization_id=member.organization.pk, key_id=key_id, actor=member.actor)
+    except Conflict as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, f"“{key.name}” is revoked. Requests with it are refused from now on.")
+    return redirect("keys")
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def organization_new(request: HttpRequest) -> HttpResponse:
+    """A first organization for a person who has none, e.g. staff made on the command line."""
+    user_id = cast(User, request.user).pk
+    if memberships.current(user_id):
+        return redirect("keys")
+    form = NameForm(request.POST or None)
+    if form.is_valid():
+        try:
+            organizations.create(name=form.cleaned_data["name"], owner_id=user_id, actor=Actor("user", str(user_id)))
+        except InvalidRequest as error:
+            form.add_error("name", error.message)
+        else:
+            return redirect("keys")
+    return render(request, "keys/organization_new.html", {"form": form})
+
+
+def _list_page(request: HttpRequest, member: Member, form: NameForm, status: int = 200) -> HttpResponse:
+    context = {
+        "keys": key_reads.of(member.organization.pk),
+        "form": form,
+        "may_create": member.may(Action.CREATE_KEY),
+        "may_revoke": member.may(Action.REVOKE_KEY),
+    }
+    return render(request, "keys/list.html", context, status=status)

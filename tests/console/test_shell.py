@@ -1,0 +1,64 @@
+"""Rules every page keeps: it loads from this host alone, carries no inline code, and can be used by keyboard."""
+
+import contextlib
+import re
+
+import pytest
+
+from tests.factories import make_key
+
+ENTRANCE = ["/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", "/accounts/password/reset/done/"]
+SIGNED_IN = ["/keys", "/accounts/password/change/", "/accounts/email/", "/accounts/logout/"]
+
+
+def pages(ada, client):
+    return [(path, client.get(path)) for path in ENTRANCE] + [(path, ada.get(path)) for path in SIGNED_IN]
+
+
+def test_no_page_carries_inline_code_or_styles_or_another_host(ada, acme, client):
+    make_key(acme)
+    for path, answer in pages(ada, client):
+        html = answer.content.decode()
+        assert answer.status_code == 200, path
+        assert not re.search(r"<script(?![^>]*\bsrc=)(?![^>]*application/json)", html), path
+        assert not re.search(r"<style|\sstyle=|\son[a-z]+=", html), path
+        loaded = re.findall(r"<(?:script|img|link|iframe|source|use)[^>]*?(?:src|href)=\"([^\"]*)\"", html)
+        assert loaded, path
+        assert all(address.startswith("/static/") for address in loaded), path
+        assert "default-src 'self'" in answer["Content-Security-Policy"]
+
+
+def test_every_page_has_one_heading_a_language_and_a_skip_link(ada, client):
+    for path, answer in pages(ada, client):
+        html = answer.content.decode()
+        assert html.count("<h1") == 1, path
+        assert '<html lang="en">' in html, path
+        assert html.index('href="#main"') < html.index('id="main"'), path
+
+
+def test_every_control_has_a_label(ada, client):
+    for path, answer in pages(ada, client):
+        html = answer.content.decode()
+        labelled = set(re.findall(r'<label[^>]* for="([^"]+)"', html))
+        wrapped = re.sub(r"<label[^>]*>.*?</label>", "", html, flags=re.S)
+        for control in re.findall(r"<(?:input|select|textarea)[^>]*>", wrapped):
+            if 'type="hidden"' not in control:
+                assert re.search(r' id="([^"]+)"', control).group(1) in labelled, (path, control)
+
+
+@pytest.mark.parametrize("name", ["tokens.css", "base.css", "copy.js", "times.js", "icons.svg", "mark.svg"])
+def test_assets_are_served_by_this_host(client, name, db):
+    with contextlib.closing(client.get(f"/static/console/{name}")) as answer:
+        assert answer.status_code == 200
+
+
+def test_unknown_path_is_a_page_with_a_way_back(client, db):
+    answer = client.get("/nowhere")
+    assert answer.status_code == 404
+    assert "Back to the console" in answer.content.decode()
+
+
+def test_sign_in_names_what_is_wrong_beside_the_form(client, db):
+    answer = client.post("/accounts/login/", {"login": "ada@example.com", "password": "wrong"})
+    assert answer.status_code == 200
+    assert 'role="alert"' in answer.content.decode()

@@ -14,3 +14,6 @@ DATABASES = {
     | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
 }
 CELERY_BROKER_URL = env.str("REDIS_URL", default="redis://127.0.0.1:6379/0")
+# Static files are served from where they lie in the source; nothing has to be collected first.
+WHITENOISE_AUTOREFRESH = True
+WHITENOISE_USE_FINDERS = True

@@ -1,0 +1,1 @@
+"""Every read of accounts that another module needs."""

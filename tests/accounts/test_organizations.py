@@ -1,0 +1,58 @@
+import pytest
+from django.db import Error, transaction
+
+from accounts.models import AuditEvent, Membership
+from accounts.selectors import memberships
+from accounts.services import audit, organizations
+from anex.core.actors import Actor, system
+from anex.core.errors import Conflict, InvalidRequest
+from tests.factories import actor_of, make_organization, make_user
+
+pytestmark = pytest.mark.django_db
+
+STAFF = Actor("staff", "7")
+
+
+def test_creator_becomes_the_owner():
+    ada = make_user()
+    acme = organizations.create(name="  Acme ", owner_id=ada.pk, actor=actor_of(ada))
+    assert acme.name == "Acme"
+    assert list(acme.memberships.values_list("user_id", "role")) == [(ada.pk, Membership.Role.OWNER)]
+
+
+@pytest.mark.parametrize("change", [organizations.suspend, organizations.resume])
+def test_suspending_and_resuming_need_a_reason(change):
+    with pytest.raises(InvalidRequest):
+        change(organization_id=make_organization().pk, actor=STAFF, reason="  ")
+
+
+def test_suspending_twice_is_a_conflict_and_audited_once():
+    acme = make_organization()
+    organizations.suspend(organization_id=acme.pk, actor=STAFF, reason="unpaid invoice")
+    with pytest.raises(Conflict), transaction.atomic():
+        organizations.suspend(organization_id=acme.pk, actor=STAFF, reason="again")
+    event = AuditEvent.objects.get(action="organization.suspend")
+    assert (event.actor_kind, event.actor_id, event.reason) == ("staff", "7", "unpaid invoice")
+
+
+def test_resuming_an_active_organization_is_a_conflict():
+    with pytest.raises(Conflict):
+        organizations.resume(organization_id=make_organization().pk, actor=STAFF, reason="mistake")
+
+
+@pytest.mark.parametrize("change", [lambda events: events.update(reason="x"), lambda events: events.delete()])
+def test_database_refuses_to_change_or_delete_an_audit_event(change):
+    audit.record(organization_id=None, actor=system("tests"), action="test")
+    with pytest.raises(Error, match="append-only"), transaction.atomic():
+        change(AuditEvent.objects.filter(action="test"))
+    assert AuditEvent.objects.get(action="test").reason == ""
+
+
+def test_current_membership_prefers_the_asked_organization_and_ignores_a_foreign_one():
+    ada = make_user()
+    first, second = make_organization("Acme"), make_organization("Initech")
+    globex = make_organization("Globex")
+    assert memberships.current(ada.pk).organization == first
+    assert memberships.current(ada.pk, second.pk).organization == second
+    assert memberships.current(ada.pk, globex.pk).organization == first
+    assert memberships.current(make_user("nobody").pk) is None

@@ -1,0 +1,93 @@
+"""The small cast of the tests: Ada owns Acme, Grace owns Globex. Everything else is made by real services."""
+
+import itertools
+import uuid
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from accounts.callers import EVERY_SCOPE, Caller
+from accounts.models import Membership, Organization, User
+from accounts.services import keys, organizations
+from anex.core.actors import Actor, system
+from jobs.models import Input, Job
+
+PASSWORD = "correct horse battery staple"
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class KeyInHand:
+    """A key as its holder has it: the whole secret, and the caller it authenticates as."""
+
+    caller: Caller
+    secret: str
+
+    @property
+    def header(self) -> str:
+        return f"Bearer {self.secret}"
+
+
+def make_user(name: str = "ada", **fields: Any) -> User:
+    """A person `<name>@example.com`; the same name twice is the same person."""
+    email = f"{name}@example.com"
+    return User.objects.filter(email=email).first() or User.objects.create_user(email, PASSWORD, **fields)
+
+
+def actor_of(user: User) -> Actor:
+    return Actor("user", str(user.pk))
+
+
+def make_organization(name: str = "Acme", *, owner: User | None = None) -> Organization:
+    """Acme is Ada's, Globex is Grace's, another is Ada's unless `owner` is given."""
+    owner = owner or make_user("grace" if name == "Globex" else "ada")
+    return organizations.create(name=name, owner_id=owner.pk, actor=actor_of(owner))
+
+
+def add_member(organization: Organization, name: str, role: str = "member") -> User:
+    """A person with a role in the organization."""
+    user = make_user(name)
+    Membership.objects.create(organization=organization, user=user, role=role)
+    return user
+
+
+def make_key(organization: Organization | None = None, *, name: str = "test key") -> KeyInHand:
+    """A working key of the organization (Acme by default)."""
+    organization = organization or make_organization()
+    owner = organization.memberships.get(role=Membership.Role.OWNER).user
+    made = keys.create(organization_id=organization.pk, name=name, actor=actor_of(owner))
+    return KeyInHand(Caller(made.id, organization.pk, EVERY_SCOPE), made.secret)
+
+
+def grant_credits(organization: Organization, cents: int = 10_000) -> None:
+    """Put credits on the balance, 100 dollars by default."""
+    import_module("billing.services.grants").give(
+        organization_id=organization.pk,
+        cents=cents,
+        reason="test",
+        source=f"test:{uuid.uuid4()}",
+        actor=system("tests"),
+    )
+
+
+def make_input(organization: Organization, **fields: Any) -> Input:
+    """A ready input; its object does not exist in the store."""
+    defaults = {
+        "status": Input.State.READY,
+        "key": f"tests/{next(_numbers)}",
+        "etag": "0" * 32,
+        "size_bytes": 1_000,
+        "created_by": str(system("tests")),
+    }
+    return Input.objects.create(organization=organization, **(defaults | fields))
+
+
+def make_job(organization: Organization, **fields: Any) -> Job:
+    """A job row in any status; nothing runs it."""
+    defaults = {
+        "input": fields.get("input") or make_input(organization),
+        "model_id": "smollm2-135m",
+        "created_by": str(system("tests")),
+    }
+    return Job.objects.create(organization=organization, **(defaults | fields))

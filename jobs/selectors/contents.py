@@ -1,16 +1,16 @@
 """What a customer wrote or a row said, read from the job's region: the database holds codes and numbers only.
 
-Deleted data reads as None. A store that is away is 503: a null would claim that there is nothing to read.
+Deleted data reads as None. A store that is away raises StoreUnavailable (503): a null would claim that
+there is nothing to read.
 """
 
 from typing import Any
 
 import msgspec
 
-from anex.core.errors import Unavailable
 from jobs.models import Job
 from jobs.storage import keys, store
-from jobs.storage.interface import ObjectMissing, StoreUnavailable
+from jobs.storage.interface import ObjectMissing
 
 
 class LineError(msgspec.Struct, frozen=True):
@@ -52,5 +52,3 @@ def _read(job: Job, key: str) -> bytes | None:
         return store(job.region).read(key)
     except ObjectMissing:
         return None
-    except StoreUnavailable as error:
-        raise Unavailable("The job's data could not be read just now. Try again.", retry_after=5) from error

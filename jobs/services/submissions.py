@@ -6,6 +6,7 @@ Rows are not looked at: a worker checks them, and a bad row fails the job while 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
@@ -13,7 +14,7 @@ from django.db import transaction
 
 from accounts.models import Organization
 from anex.core.actors import Actor
-from anex.core.errors import Forbidden, InvalidRequest, TooManyRequests, Unavailable, Unprocessable
+from anex.core.errors import Forbidden, InvalidRequest, TooManyRequests, Unprocessable
 from billing import price_cards
 from billing.selectors import balances
 from inference import catalogue
@@ -78,9 +79,9 @@ def submit(
 
 
 def offered(model_id: str) -> Model:
-    """The chat model a job may name: in the catalogue and priced; Unprocessable otherwise."""
+    """The chat model a job may name: in the catalogue, countable and priced; Unprocessable otherwise."""
     model = catalogue.get(model_id)
-    if model is None or price_cards.current(model_id) is None:
+    if model is None or not model.countable or price_cards.current(model_id) is None:
         raise Unprocessable(f"unknown model '{model_id}'", param="model")
     if model.task != "chat":
         raise Unprocessable(f"model '{model_id}' does not take chat rows", param="model")
@@ -128,13 +129,19 @@ def _stored_response_format(job: Job, row: RowOptions) -> Iterator[None]:
         yield
         return
     key, objects = keys.response_format(job.id), store(job.region)
-    try:
-        objects.put(key, msgspec.json.encode(row.response_format))
-    except StoreUnavailable as error:
-        raise Unavailable("The response_format could not be stored just now. Try again.", retry_after=5) from error
+    objects.put(key, _encoded(row.response_format))
     try:
         yield
     except Exception:
         with suppress(StoreUnavailable):
             objects.delete([key])
         raise
+
+
+def _encoded(schema: dict[str, Any]) -> bytes:
+    try:
+        return msgspec.json.encode(schema)
+    except (UnicodeEncodeError, RecursionError) as error:
+        raise InvalidRequest(
+            "response_format is not valid text or is nested too deeply.", param="response_format"
+        ) from error

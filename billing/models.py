@@ -1,0 +1,114 @@
+"""Tables of money: accounts, the transfers between them, and holds on what an organization has.
+
+Nothing here is written by the ORM: every change is one of the SQL functions the migrations create.
+"""
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from accounts.models import Organization
+from billing.amounts import MAX_AMOUNT_NANO
+
+
+class Account(models.Model):
+    """Where money is: one per organization, and the platform's own, known by `code`.
+
+    Only an organization's account caches its balance; the platform's own would be a row that every
+    payment of every organization waits for, so their balance is the sum of their transfers.
+    """
+
+    organization = models.OneToOneField(Organization, null=True, on_delete=models.PROTECT, related_name="+")
+    code = models.CharField(max_length=20, null=True, unique=True)
+    balance_nano = models.BigIntegerField(default=0, db_default=0)
+    held_nano = models.BigIntegerField(default=0, db_default=0)
+    credit_limit_nano = models.BigIntegerField(default=0, db_default=0)
+
+    class Meta:
+        permissions: ClassVar = [("grant_credits", "Can grant credits and correct balances")]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(organization__isnull=False, code__isnull=True)
+                | Q(organization__isnull=True, code__isnull=False, balance_nano=0, held_nano=0, credit_limit_nano=0),
+                name="account_of_organization_or_platform",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    balance_nano__range=(-4 * MAX_AMOUNT_NANO, 4 * MAX_AMOUNT_NANO),
+                    held_nano__range=(0, 5 * MAX_AMOUNT_NANO),
+                    credit_limit_nano__range=(0, MAX_AMOUNT_NANO),
+                ),
+                name="account_amounts_in_range",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.code or str(self.organization)
+
+
+class Transfer(models.Model):
+    """A ledger line: `amount_nano` went from `debit` to `credit`. Written once; the database refuses a change."""
+
+    class Kind(models.TextChoices):
+        GRANT = "grant"
+        CHARGE = "charge"
+        CORRECTION = "correction"
+
+    source = models.CharField(max_length=120, unique=True, help_text="What caused it; a cause moves money once")
+    debit = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="+", db_index=False)
+    credit = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="+", db_index=False)
+    amount_nano = models.BigIntegerField()
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    actor = models.CharField(max_length=80)
+    reason = models.TextField(blank=True)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(amount_nano__gt=0), name="transfer_amount_positive"),
+            models.CheckConstraint(condition=~Q(debit=F("credit")), name="transfer_between_two_accounts"),
+        ]
+        # The id grows in the order an organization's lines were written: they are written under its account's lock.
+        indexes: ClassVar = [
+            models.Index(fields=["debit", "-id"], name="transfer_debits"),
+            models.Index(fields=["credit", "-id"], name="transfer_credits"),
+        ]
+
+    def __str__(self) -> str:
+        return self.source
+
+
+class Hold(models.Model):
+    """Credits set aside for work that was approved, until it is settled: one part captured, the rest released."""
+
+    source = models.CharField(max_length=100, unique=True, help_text="What the credits are held for")
+    account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="+")
+    amount_nano = models.BigIntegerField()
+    captured_nano = models.BigIntegerField(null=True)
+    released_nano = models.BigIntegerField(null=True)
+    actor = models.CharField(max_length=80)
+    placed_at = models.DateTimeField(db_default=Now())
+    settled_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(amount_nano__gt=0), name="hold_amount_positive"),
+            models.CheckConstraint(
+                condition=Q(captured_nano__isnull=True, released_nano__isnull=True, settled_at__isnull=True)
+                # Each column by itself: a check that compares with a null is taken as passed.
+                | Q(
+                    captured_nano__isnull=False,
+                    released_nano__isnull=False,
+                    settled_at__isnull=False,
+                    captured_nano__gte=0,
+                    released_nano__gte=0,
+                    amount_nano=F("captured_nano") + F("released_nano"),
+                ),
+                name="hold_open_or_fully_settled",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.source

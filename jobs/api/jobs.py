@@ -1,0 +1,132 @@
+"""The job endpoints of the batch API (references 001 and 003). Each view parses, makes one call, renders."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.callers import Caller
+from accounts.drf import KeyAuthentication
+from jobs.api import rendering, requests
+from jobs.api.schemas import CreateJobRequestSerializer, ErrorSerializer, JobResultSerializer, JobSerializer
+from jobs.selectors import contents, jobs
+from jobs.services import approvals, cancellations, results, submissions
+
+# A repetition cannot change these answers, and SDKs resend a 409 by themselves: they are told not to.
+FINAL = frozenset({402, 409})
+
+
+class JobsEndpoint(APIView):
+    """What the job endpoints share: an API key of the organization speaks for the caller."""
+
+    authentication_classes = [KeyAuthentication]
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls; authentication has refused everybody else before a handler runs."""
+        caller: Caller = self.request.auth
+        return caller
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Marks the refusals that a repetition cannot change."""
+        response = super().handle_exception(exc)
+        if response.status_code in FINAL and self.request.method == "POST":
+            response["x-should-retry"] = "false"
+        return response
+
+
+def _answers(status: int, body: Any, *errors: int) -> dict[int, Any]:
+    return {status: body} | dict.fromkeys((401, 403, *errors), ErrorSerializer)
+
+
+class JobsView(JobsEndpoint):
+    """`/jobs`."""
+
+    @extend_schema(
+        operation_id="createJob",
+        tags=["jobs"],
+        summary="Submit a job: an input plus a model",
+        request=CreateJobRequestSerializer,
+        responses=_answers(201, JobSerializer, 400, 402, 404, 409, 422, 429, 503),
+    )
+    def post(self, request: Request) -> Response:
+        """Creates a job in `submitted`."""
+        caller = self.caller
+        job = submissions.submit(
+            organization_id=caller.organization_id, actor=caller.actor, **requests.create_job(request)
+        )
+        return Response(rendering.brief(job), status=201)
+
+
+class JobView(JobsEndpoint):
+    """`/jobs/{id}`."""
+
+    @extend_schema(
+        operation_id="getJob",
+        tags=["jobs"],
+        summary="Poll a job for its status, estimate and row counts",
+        responses=_answers(200, JobSerializer, 404, 503),
+    )
+    def get(self, request: Request, id: str) -> Response:
+        """Every field of the job."""
+        job = jobs.get(self.caller.organization_id, requests.job_id(id))
+        body = rendering.full(
+            job,
+            progress=jobs.progress(job),
+            failure=contents.failure(job),
+            response_format=contents.response_format(job),
+        )
+        return Response(body)
+
+
+class ApproveView(JobsEndpoint):
+    """`/jobs/{id}/approve`."""
+
+    @extend_schema(
+        operation_id="approveJob",
+        tags=["jobs"],
+        summary="Approve a job's estimate: holds it and starts the rows",
+        request=None,
+        responses=_answers(200, JobSerializer, 402, 404, 409, 503),
+    )
+    def post(self, request: Request, id: str) -> Response:
+        """Moves the job to `in_progress`."""
+        caller = self.caller
+        job = approvals.approve(organization_id=caller.organization_id, job_id=requests.job_id(id), actor=caller.actor)
+        return Response(rendering.brief(job))
+
+
+class CancelView(JobsEndpoint):
+    """`/jobs/{id}/cancel`."""
+
+    @extend_schema(
+        operation_id="cancelJob",
+        tags=["jobs"],
+        summary="Cancel a job; what it finished is delivered and billed",
+        request=None,
+        responses=_answers(200, JobSerializer, 404, 409, 503),
+    )
+    def post(self, request: Request, id: str) -> Response:
+        """Moves the job to `cancelled`, or to `cancelling` while rows of it run."""
+        caller = self.caller
+        job = cancellations.cancel(
+            organization_id=caller.organization_id, job_id=requests.job_id(id), actor=caller.actor
+        )
+        return Response(rendering.brief(job))
+
+
+class ResultView(JobsEndpoint):
+    """`/jobs/{id}/result`."""
+
+    @extend_schema(
+        operation_id="getJobResult",
+        tags=["jobs"],
+        summary="Get a link to a job's result file",
+        responses=_answers(200, JobResultSerializer, 404, 409, 410, 503),
+    )
+    def get(self, request: Request, id: str) -> Response:
+        """A fresh presigned link."""
+        link = results.link(organization_id=self.caller.organization_id, job_id=requests.job_id(id))
+        return Response(rendering.result(link))

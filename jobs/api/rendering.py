@@ -1,0 +1,90 @@
+"""From what the services and selectors return to the bodies of reference 003."""
+
+from typing import Any
+
+import msgspec
+
+from anex.core.money import ceil_cents
+from jobs.api.schemas import JobResultSerializer, JobSerializer
+from jobs.lifecycle import TERMINAL
+from jobs.models import Job
+from jobs.selectors.contents import Failure
+from jobs.selectors.jobs import Progress, row_outcomes
+from jobs.services.results import ResultLink
+
+
+def brief(job: Job) -> dict[str, Any]:
+    """What the calls that change a job answer: its id and new status."""
+    return dict(JobSerializer({"id": job.id, "status": job.status}).data)
+
+
+def full(
+    job: Job, *, progress: Progress | None, failure: Failure | None, response_format: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Every field of a job; counts are null until it is over, the estimate until it is quoted."""
+    cap = job.requested_max_output_tokens if job.max_output_tokens is None else job.max_output_tokens
+    fields = {
+        "id": job.id,
+        "status": job.status,
+        "est_input_tok": job.est_input_tokens,
+        "est_output_tok": job.est_output_tokens,
+        "est_cost_cents": job.quote_cents,
+        "est_processing_seconds": job.est_processing_seconds,
+        **_counts(job),
+        "created_at": job.created_at,
+        "approved_at": job.approved_at,
+        "data_expires_at": job.data_expires_at,
+        "data_deleted_at": job.data_deleted_at,
+        "partial": job.partial,
+        "failure_code": job.failure_code or None,
+        "failure_reason": failure.reason if failure else None,
+        "max_output_tokens": cap,
+        "max_tokens": cap,
+        "reasoning_budget": job.reasoning_budget,
+        "temperature": job.temperature,
+        "video_fps": None,
+        "model": job.model_id,
+        "reasoning": job.reasoning,
+        "reasoning_effort": job.reasoning_effort or None,
+        "task_type": job.task_type,
+        "format": job.input.format,
+        "response_format": response_format,
+        "dimensions": None,
+        "data_residency": job.region,
+        "progress": progress and _progress(progress, job.quote_cents),
+        "charge_cents": job.charge_cents,
+        "stop_reason": job.stop_reason or None,
+        "failure_errors": [msgspec.structs.asdict(error) for error in failure.errors] if failure else [],
+    }
+    return dict(JobSerializer(fields).data)
+
+
+def result(link: ResultLink) -> dict[str, Any]:
+    """A result link."""
+    fields = {
+        "id": link.job_id,
+        "status": link.status,
+        "result_url": link.url,
+        "expires_in": link.expires_in_s,
+        "partial": link.partial,
+        "row_count": link.row_count,
+    }
+    return dict(JobResultSerializer(fields).data)
+
+
+def _counts(job: Job) -> dict[str, int | None]:
+    ended = job.status in TERMINAL and job.success_rows is not None
+    names = ("success_rows", "error_rows", "format_error_rows", "truncated_rows")
+    counts: dict[str, int | None] = {name: getattr(job, name) if ended else None for name in names}
+    known = ended and job.row_count is not None
+    counts["pending_rows"] = (job.row_count or 0) - row_outcomes(job) if known else None
+    return counts
+
+
+def _progress(progress: Progress, quote_cents: int | None) -> dict[str, int]:
+    spent = ceil_cents(progress.spent_nano)
+    return {
+        "rows_done": progress.rows_done,
+        "rows_total": progress.rows_total,
+        "spent_cents": spent if quote_cents is None else min(spent, quote_cents),
+    }

@@ -1,0 +1,48 @@
+"""From a request to what the services take; whatever does not fit the endpoint's shape is 422."""
+
+from typing import Any
+from uuid import UUID
+
+from rest_framework.request import Request
+
+from anex.core.errors import Unprocessable
+from inference.requests.rows import RowOptions
+from jobs.api.schemas import CreateJobRequestSerializer
+from jobs.selectors.jobs import refuse_unknown
+from jobs.services.submissions import SubmitOptions
+
+
+def job_id(text: str) -> UUID:
+    """The id in a path; text that is no id names no job, so it is NotFound."""
+    try:
+        return UUID(text)
+    except ValueError:
+        refuse_unknown()
+
+
+def create_job(request: Request) -> dict[str, Any]:
+    """The keyword arguments of `submissions.submit` that the body gives."""
+    fields = _validated(request)
+    row = RowOptions(
+        max_output_tokens=fields.get("max_output_tokens"),
+        temperature=fields.get("temperature"),
+        reasoning=fields.get("reasoning"),
+        reasoning_budget=fields.get("reasoning_budget"),
+        reasoning_effort=fields.get("reasoning_effort"),
+        response_format=fields.get("response_format"),
+    )
+    return {
+        "input_id": fields.get("input_id"),
+        "input_s3_uri": fields.get("input_s3_uri"),
+        "options": SubmitOptions(fields["model"], row, fields.get("data_residency")),
+    }
+
+
+def _validated(request: Request) -> dict[str, Any]:
+    try:
+        body = request.data
+    except RecursionError as error:
+        raise Unprocessable("The body is nested too deeply.") from error
+    serializer = CreateJobRequestSerializer(data=body)
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)

@@ -1,0 +1,76 @@
+"""Cancellation (reference 001, POST /jobs/{id}/cancel).
+
+A claim takes the job's row FOR SHARE and a cancel takes it FOR UPDATE, so no chunk is claimed while a cancel decides.
+"""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from accounts.services import audit
+from anex.core import clock
+from anex.core.actors import Actor
+from anex.core.errors import Conflict
+from billing.services import holds
+from jobs.lifecycle import Status
+from jobs.models import Chunk, Job, Part, Worker
+from jobs.selectors import jobs
+from jobs.services.doorbell import ring
+from jobs.services.endings import cancel_unstarted
+from jobs.services.transitions import advance
+
+STOP_REASON = "cancelled"
+
+
+@transaction.atomic
+def cancel(*, organization_id: UUID, job_id: UUID, actor: Actor) -> Job:
+    """Stop a job: at once when nothing runs and nothing was answered, else by finalizing what was answered.
+
+    Repeating the call on a job that is already `cancelling` changes nothing. Conflict while the job is estimating
+    (too early) and once it is finalizing or over (too late).
+    """
+    now = clock.now()
+    job = jobs.locked(organization_id, job_id)
+    match job.status:
+        case Status.CANCELLING:
+            return job
+        case Status.SUBMITTED | Status.COST_READY:
+            cancel_unstarted(job, stop_reason=STOP_REASON, actor=actor, now=now)
+        case Status.IN_PROGRESS:
+            _stop_running(job, actor=actor, now=now)
+        case Status.ESTIMATING:
+            raise Conflict(
+                "This job is still being estimated, which is free. Wait for cost_ready, then cancel it "
+                "or simply do not approve it."
+            )
+        case _:
+            raise Conflict(f"It is too late to cancel this job: it is {job.status}.")
+    audit.record(organization_id=organization_id, actor=actor, action="job.cancelled", target=str(job.id))
+    return job
+
+
+def _stop_running(job: Job, *, actor: Actor, now: datetime) -> None:
+    _close_idle_chunks(job, now)
+    rows = Chunk.objects.filter(job=job, kind=Chunk.Kind.ROWS)
+    # A chunk given back since the last statement is neither closed nor leased: finalization decides about it.
+    untouched = not rows.filter(closed=False).exists() and not Part.objects.filter(chunk__in=rows).exists()
+    if untouched:
+        cancel_unstarted(job, stop_reason=STOP_REASON, actor=actor, now=now)
+        holds.settle(source=f"job:{job.id}", charge_nano=0, actor=actor)
+        return
+    advance(job.id, to=Status.CANCELLING, actor=actor, stop_reason=STOP_REASON)
+    Chunk.objects.get_or_create(job=job, kind=Chunk.Kind.FINALIZE, index=0)
+    job.status = Status.CANCELLING
+    ring()
+
+
+def _close_idle_chunks(job: Job, now: datetime) -> None:
+    """Close what no live worker holds; the claim of a silent one is voided, so its late parts are refused."""
+    alive = Worker.objects.filter(
+        pk=OuterRef("epoch"), heartbeat_at__gt=now - timedelta(seconds=settings.ANEX_LEASE_SECONDS)
+    )
+    idle = Chunk.objects.filter(~Exists(alive), job=job, kind=Chunk.Kind.ROWS, closed=False)
+    idle.update(closed=True, epoch=None)

@@ -1,0 +1,43 @@
+"""Ends a job that ran nothing: no answer, no charge, no result. Jobs that ran rows end in their finalization."""
+
+from datetime import datetime, timedelta
+
+from anex.core.actors import Actor, system
+from jobs.lifecycle import Status
+from jobs.models import Chunk, Job
+from jobs.services.transitions import advance
+
+DATA_KEPT = timedelta(days=30)
+
+
+def cancel_unstarted(job: Job, *, stop_reason: str, actor: Actor, now: datetime) -> bool:
+    """Move a job, locked by the caller's transaction, to `cancelled` with zero counts and no charge.
+
+    Every chunk is closed and its claim voided, so that a worker that still holds one commits nothing.
+    """
+    outcome = {
+        "stop_reason": stop_reason,
+        "finished_at": now,
+        "data_expires_at": now + DATA_KEPT,
+        "partial": False,
+        "charge_cents": 0,
+        "success_rows": 0,
+        "error_rows": 0,
+        "format_error_rows": 0,
+        "truncated_rows": 0,
+    }
+    if not advance(job.id, to=Status.CANCELLED, actor=actor, **outcome):
+        return False
+    Chunk.objects.filter(job=job).update(closed=True, epoch=None)
+    job.status = Status.CANCELLED
+    return True
+
+
+def is_lapsed(job: Job, now: datetime) -> bool:
+    """Whether a quoted job's approval window has closed."""
+    return job.approval_expires_at is not None and job.approval_expires_at <= now
+
+
+def lapse(job: Job, *, now: datetime) -> bool:
+    """Cancel a locked job that nobody approved in time, free of charge."""
+    return cancel_unstarted(job, stop_reason="approval_expired", actor=system("approval_window"), now=now)

@@ -1,0 +1,147 @@
+"""Submission (reference 001, POST /jobs): everything that can be refused before a job exists is refused here.
+
+Rows are not looked at: a worker checks them, and a bad row fails the job while it is still free.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+import msgspec
+from django.db import transaction
+
+from accounts.models import Organization
+from anex.core.actors import Actor
+from anex.core.errors import Forbidden, InvalidRequest, TooManyRequests, Unprocessable
+from billing import price_cards
+from billing.selectors import balances
+from inference import catalogue
+from inference.catalogue import Model
+from inference.requests.options import check_options, check_response_format
+from inference.requests.rows import RowOptions
+from jobs.lifecycle import Status
+from jobs.models import Chunk, Input, Job, JobEvent
+from jobs.selectors import jobs
+from jobs.services import inputs
+from jobs.services.doorbell import ring
+from jobs.storage import keys, store
+from jobs.storage.interface import StoreUnavailable
+
+MAX_INPUT_BYTES = 1024**3
+MAX_WAITING = 10
+# Approval is a person's or program's decision; a minute is often enough for one and never a burden.
+QUEUE_RETRY_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitOptions:
+    """What a job is asked to do: the model, the options of its rows, and where its data may live."""
+
+    model_id: str
+    row: RowOptions
+    data_residency: str | None = None
+
+
+def submit(
+    *,
+    organization_id: UUID,
+    options: SubmitOptions,
+    actor: Actor,
+    input_id: UUID | None = None,
+    input_s3_uri: str | None = None,
+) -> Job:
+    """Create a job in `submitted` and the chunk that checks its input, and ring the workers.
+
+    Give exactly one of `input_id` and `input_s3_uri`. Refusals, in this order: Unprocessable (request, model,
+    options), InvalidRequest (response_format), Forbidden (residency), PaymentRequired (no balance), NotFound and
+    Conflict (input), InvalidRequest (size), TooManyRequests (approval queue full).
+    """
+    if (input_id is None) == (input_s3_uri is None):
+        raise Unprocessable("Give exactly one of input_id and input_s3_uri.", param="input_id")
+    model = offered(options.model_id)
+    if options.row.response_format is not None:
+        check_response_format(options.row.response_format)
+    check_options(model, options.row)
+    if options.data_residency == "eu":
+        raise Forbidden("EU data routing is not enabled for this organization. Contact us to enable it.")
+    balances.require_positive(organization_id)
+    source = inputs.for_job(organization_id=organization_id, input_id=input_id, input_s3_uri=input_s3_uri)
+    size = source.size_bytes or 0
+    if size > MAX_INPUT_BYTES:
+        raise InvalidRequest(f"The input file has {size:,} bytes; at most {MAX_INPUT_BYTES:,} are allowed.")
+    job = _job(source, model, options.row, actor)
+    with _stored_response_format(job, options.row), transaction.atomic():
+        _insert(job, size)
+        ring()
+    return job
+
+
+def offered(model_id: str) -> Model:
+    """The chat model a job may name: in the catalogue, countable and priced; Unprocessable otherwise."""
+    model = catalogue.get(model_id)
+    if model is None or not model.countable or price_cards.current(model_id) is None:
+        raise Unprocessable(f"unknown model '{model_id}'", param="model")
+    if model.task != "chat":
+        raise Unprocessable(f"model '{model_id}' does not take chat rows", param="model")
+    return model
+
+
+def _job(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:
+    return Job(
+        id=uuid4(),
+        organization_id=source.organization_id,
+        input=source,
+        region=source.region,
+        model_id=model.id,
+        task_type=model.task,
+        status=Status.SUBMITTED,
+        created_by=str(actor),
+        requested_max_output_tokens=row.max_output_tokens,
+        reasoning=row.reasoning,
+        reasoning_budget=row.reasoning_budget,
+        reasoning_effort=row.reasoning_effort or "",
+        temperature=row.temperature,
+        has_response_format=row.response_format is not None,
+    )
+
+
+def _insert(job: Job, size: int) -> None:
+    # Two submits at once see each other's job: they queue up behind the organization's row.
+    Organization.objects.select_for_update(no_key=True).get(pk=job.organization_id)
+    if jobs.waiting_count(job.organization_id) >= MAX_WAITING:
+        raise TooManyRequests(
+            f"The approval queue is full: {MAX_WAITING} jobs of this organization are awaiting approval. "
+            "Approve or cancel some of them, then submit again.",
+            code="approval_queue_full",
+            retry_after=QUEUE_RETRY_S,
+        )
+    job.save(force_insert=True)
+    Chunk.objects.create(job=job, kind=Chunk.Kind.VALIDATE, index=0, byte_start=0, byte_end=size)
+    JobEvent.objects.create(job=job, type=Status.SUBMITTED, actor=job.created_by)
+
+
+@contextmanager
+def _stored_response_format(job: Job, row: RowOptions) -> Iterator[None]:
+    """Keep the schema in the region's store before the job names it; take it back if there will be no job."""
+    if row.response_format is None:
+        yield
+        return
+    key, objects = keys.response_format(job.id), store(job.region)
+    objects.put(key, _encoded(row.response_format))
+    try:
+        yield
+    except Exception:
+        with suppress(StoreUnavailable):
+            objects.delete([key])
+        raise
+
+
+def _encoded(schema: dict[str, Any]) -> bytes:
+    try:
+        return msgspec.json.encode(schema)
+    except (UnicodeEncodeError, RecursionError) as error:
+        raise InvalidRequest(
+            "response_format is not valid text or is nested too deeply.", param="response_format"
+        ) from error

@@ -1,0 +1,13 @@
+"""The paths of the batch API, under `/batch/v1`."""
+
+from django.urls import path
+
+from jobs.api.jobs import ApproveView, CancelView, JobsView, JobView, ResultView
+
+urlpatterns = [
+    path("jobs", JobsView.as_view()),
+    path("jobs/<str:id>", JobView.as_view()),
+    path("jobs/<str:id>/approve", ApproveView.as_view()),
+    path("jobs/<str:id>/cancel", CancelView.as_view()),
+    path("jobs/<str:id>/result", ResultView.as_view()),
+]

@@ -1,0 +1,241 @@
+"""POST /jobs (reference 001, submit a job; reference 003, createJob)."""
+
+import json
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connections
+from rest_framework.test import APIClient
+
+from accounts.models import Organization
+from anex.core import clock
+from jobs.lifecycle import Status
+from jobs.models import Chunk, Input, Job, JobEvent
+from jobs.services import doorbell
+from jobs.storage import keys, store
+from tests.factories import KeyInHand, make_input, make_key, make_organization
+from tests.jobs.api import stages
+from tests.jobs.api.conftest import client_of
+
+SCHEMA = {"type": "json_schema", "json_schema": {"name": "colour", "schema": {"type": "object"}}}
+
+
+@pytest.fixture
+def ready(acme: Organization) -> Input:
+    return make_input(acme)
+
+
+def submit(api: APIClient, source: Input | None = None, **fields):
+    body = {"model": stages.MODEL} | ({"input_id": str(source.pk)} if source else {}) | fields
+    return api.post("/batch/v1/jobs", body, format="json")
+
+
+def test_answers_id_and_status_only(api, ready):
+    answer = submit(api, ready)
+    job = Job.objects.get()
+    assert answer.status_code == 201
+    assert answer.json() == {"id": str(job.pk), "status": "submitted"}
+
+
+def test_keeps_the_options_as_submitted(api, ready, key: KeyInHand):
+    submit(api, ready, max_output_tokens=600, temperature=0.5, reasoning=False, reasoning_budget=0)
+    job = Job.objects.get()
+    assert (job.requested_max_output_tokens, job.temperature) == (600, 0.5)
+    assert (job.reasoning, job.reasoning_budget, job.reasoning_effort) == (False, 0, "")
+    assert (job.region, job.task_type, job.model_id) == ("world", "chat", stages.MODEL)
+    assert job.created_by == f"key:{key.caller.key_id}"
+
+
+def test_leaves_one_chunk_that_checks_the_whole_file(api, ready):
+    submit(api, ready)
+    chunk = Chunk.objects.get()
+    assert (chunk.kind, chunk.index, chunk.byte_start, chunk.byte_end) == ("validate", 0, 0, ready.size_bytes)
+    assert not chunk.closed
+
+
+def test_writes_its_event_and_rings(api, ready, key: KeyInHand, django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks() as callbacks:
+        submit(api, ready)
+    assert callbacks == [doorbell._send]
+    event = JobEvent.objects.get()
+    assert (event.type, event.actor) == ("submitted", f"key:{key.caller.key_id}")
+
+
+def test_takes_the_uri_of_the_input_instead_of_its_id(api, ready):
+    uri = f"s3://{store().bucket}/{ready.key}"
+    assert submit(api, input_s3_uri=uri).status_code == 201
+    assert Job.objects.get().input_id == ready.pk
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"max_tokens": 600},
+        {"max_tokens": 600, "max_output_tokens": 600},
+        {"max_tokens": None, "max_output_tokens": 600},
+    ],
+)
+def test_max_tokens_is_the_former_name_of_max_output_tokens(api, ready, fields):
+    assert submit(api, ready, **fields).status_code == 201
+    assert Job.objects.get().requested_max_output_tokens == 600
+
+
+def test_null_counts_as_left_out_and_unknown_fields_are_ignored(api, ready):
+    fields = dict.fromkeys(["max_output_tokens", "temperature", "video_fps", "response_format", "input_column"])
+    assert submit(api, ready, **fields, colour="red").status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"model": None}, "model"),
+        ({"model": "gpt-9"}, "unknown model 'gpt-9'"),
+        ({"model": "qwen3-embedding-8b"}, "qwen3-embedding-8b"),
+        ({"model": 7}, "model"),
+        ({"input_s3_uri": "s3://bucket/key"}, "exactly one of input_id and input_s3_uri"),
+        ({"input_id": None}, "exactly one of input_id and input_s3_uri"),
+        ({"input_id": 12}, "input_id"),
+        ({"input_id": "not-an-id"}, "input_id"),
+        ({"max_tokens": 5, "max_output_tokens": 6}, "max_tokens"),
+        ({"max_output_tokens": "600"}, "max_output_tokens"),
+        ({"max_output_tokens": 0}, "max_output_tokens"),
+        ({"max_output_tokens": 32_769}, "max_output_tokens"),
+        ({"max_output_tokens": True}, "max_output_tokens"),
+        ({"max_output_tokens": 1.5}, "max_output_tokens"),
+        ({"reasoning": "true"}, "reasoning"),
+        ({"reasoning": 1}, "reasoning"),
+        ({"reasoning_budget": -1}, "reasoning_budget"),
+        ({"reasoning_effort": ""}, "reasoning_effort"),
+        ({"reasoning_effort": "low"}, "reasoning_effort"),
+        ({"temperature": 2.1}, "temperature"),
+        ({"temperature": 10**400}, "temperature"),
+        ({"temperature": "1"}, "temperature"),
+        ({"response_format": "json_object"}, "response_format"),
+        ({"dimensions": 64}, "dimensions"),
+        ({"video_fps": 1}, f"model '{stages.MODEL}' does not support video_fps"),
+        ({"instruction_column": "q"}, "instruction_column"),
+        ({"input_column": "q"}, "input_column"),
+        ({"data_residency": "mars"}, "data_residency"),
+    ],
+)
+def test_what_does_not_fit_is_422_and_creates_nothing(api, ready, fields, named):
+    answer = submit(api, ready, **fields)
+    assert answer.status_code == 422
+    assert named in answer.json()["detail"]
+    assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("body", ["[]", '"text"', "null", "7", "{", "[" * 100_000, "\xff"])
+def test_a_body_that_is_no_object_is_422(api, body):
+    answer = api.generic("POST", "/batch/v1/jobs", body.encode("latin-1"), content_type="application/json")
+    assert answer.status_code == 422
+    assert isinstance(answer.json()["detail"], str)
+
+
+def test_an_empty_balance_is_402_before_the_input_is_looked_at(globex):
+    answer = submit(client_of(make_key(globex)), input_id=str(uuid.uuid4()))
+    assert answer.status_code == 402
+    assert answer["x-should-retry"] == "false"
+
+
+def test_a_foreign_input_is_404_like_an_unknown_one(api, globex):
+    foreign = submit(api, make_input(globex))
+    unknown = submit(api, input_id=str(uuid.uuid4()))
+    assert foreign.status_code == unknown.status_code == 404
+    assert foreign.json() == unknown.json()
+
+
+def test_an_input_that_is_not_ready_is_409(api, acme):
+    waiting = make_input(acme, status=Input.State.AWAITING_UPLOAD, upload_expires_at=clock.now(), size_bytes=None)
+    answer = submit(api, waiting)
+    assert answer.status_code == 409
+    assert answer["x-should-retry"] == "false"
+
+
+def test_a_file_over_the_cap_is_400(api, acme):
+    assert submit(api, make_input(acme, size_bytes=1024**3 + 1)).status_code == 400
+    assert submit(api, make_input(acme, size_bytes=1024**3)).status_code == 201
+
+
+def test_eu_residency_is_403_and_world_is_taken(api, ready):
+    answer = submit(api, ready, data_residency="eu")
+    assert answer.status_code == 403
+    assert answer.json() == {"detail": "EU data routing is not enabled for this organization. Contact us to enable it."}
+    assert submit(api, ready, data_residency="world").status_code == 201
+
+
+def test_the_response_format_lives_in_the_store_only(api, ready):
+    assert submit(api, ready, response_format=SCHEMA).status_code == 201
+    job = Job.objects.get()
+    assert job.has_response_format
+    assert json.loads(store().read(keys.response_format(job.pk))) == SCHEMA
+    assert "colour" not in str(Job.objects.values().get())
+
+
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        {},
+        {"type": "xml"},
+        {"type": "json_schema"},
+        {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "sausage"}}},
+        {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object", "title": "\ud800"}}},
+    ],
+)
+def test_a_malformed_response_format_is_400(api, ready, malformed):
+    assert submit(api, ready, response_format=malformed).status_code == 400
+    assert not Job.objects.exists()
+
+
+def test_the_eleventh_job_in_the_approval_queue_is_429(api, acme, ready):
+    for make in [stages.submitted] * 4 + [stages.quoted] * 6:
+        make(acme)
+    answer = submit(api, ready, response_format=SCHEMA)
+    assert answer.status_code == 429
+    assert int(answer["Retry-After"]) > 0
+    assert "approval queue" in answer.json()["detail"]
+    assert list(store().list("jobs/")) == []
+
+
+def test_only_waiting_jobs_of_this_organization_count(api, acme, globex, ready):
+    for _ in range(9):
+        stages.quoted(acme)
+    stages.quoted(globex)
+    stages.running(acme)
+    stages.ended(acme)
+    stages.ended(acme, Status.CANCELLED)
+    assert submit(api, ready).status_code == 201
+    assert submit(api, ready).status_code == 429
+
+
+@pytest.mark.django_db(transaction=True)
+def test_submits_at_the_same_moment_do_not_overfill_the_queue(key: KeyInHand, acme, ready):
+    for _ in range(8):
+        stages.quoted(acme)
+
+    def one(_: int) -> int:
+        try:
+            return submit(client_of(key), ready).status_code
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = sorted(pool.map(one, range(8)))
+    assert answers == [201] * 2 + [429] * 6
+
+
+def test_the_caller_must_be_a_working_key(db, ready):
+    anonymous = APIClient()
+    assert submit(anonymous, ready).status_code == 422
+    anonymous.credentials(HTTP_AUTHORIZATION="Bearer sk-unknown")
+    assert submit(anonymous, ready).status_code == 401
+
+
+def test_a_suspended_organization_is_refused(db):
+    organization = make_organization()
+    client = client_of(make_key(organization))
+    Organization.objects.update(suspended_at=clock.now())
+    answer = submit(client, input_id=str(uuid.uuid4()))
+    assert answer.status_code == 403
+    assert answer.json()["error"] == "org_suspended"

@@ -1,0 +1,60 @@
+"""GET /jobs/{id}/result (reference 001, download the result; reference 003, getJobResult)."""
+
+from datetime import timedelta
+
+import pytest
+
+from anex.core import clock
+from jobs.lifecycle import Status
+from jobs.storage import keys, store
+from tests.jobs.api import stages
+
+
+def fetch(api, job):
+    return api.get(f"/batch/v1/jobs/{job.pk}/result")
+
+
+def test_answers_a_link_valid_for_an_hour(api, acme):
+    job = stages.ended(acme)
+    answer = fetch(api, job)
+    body = answer.json()
+    assert answer.status_code == 200
+    assert body.pop("result_url").startswith("http")
+    assert body == {"id": str(job.pk), "status": "done", "expires_in": 3600, "partial": False, "row_count": 99}
+
+
+def test_the_link_downloads_the_file(api, acme, client):
+    job = stages.ended(acme)
+    job.result_key = keys.result(job.pk)
+    job.save()
+    store().put(job.result_key, b'{"custom_id":"a"}\n')
+    url = fetch(api, job).json()["result_url"]
+    download = client.get(url[url.index("/", len("https://")) :])
+    assert download.status_code == 200
+    assert download.getvalue() == b'{"custom_id":"a"}\n'
+    assert str(job.pk) in download["Content-Disposition"]
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.CANCELLED])
+def test_what_a_stopped_job_finished_comes_as_partial(api, acme, status):
+    body = fetch(api, stages.ended(acme, status)).json()
+    assert (body["status"], body["partial"]) == (status, True)
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.CANCELLED, Status.DONE])
+def test_nothing_to_deliver_is_409(api, acme, status):
+    assert fetch(api, stages.ended(acme, status, result_key="", result_rows=None)).status_code == 409
+
+
+def test_a_result_past_its_date_is_410(api, acme):
+    assert fetch(api, stages.ended(acme, data_expires_at=clock.now())).status_code == 410
+
+
+@pytest.mark.parametrize("result_key", ["", "jobs/tests/result.jsonl"])
+def test_a_deleted_result_is_410(api, acme, result_key):
+    assert fetch(api, stages.ended(acme, data_deleted_at=clock.now(), result_key=result_key)).status_code == 410
+
+
+def test_a_link_never_outlives_the_result(api, acme):
+    job = stages.ended(acme, data_expires_at=clock.now() + timedelta(minutes=10))
+    assert 0 < fetch(api, job).json()["expires_in"] <= 600

@@ -1,0 +1,58 @@
+"""What pages read: only the organization's own jobs."""
+
+from datetime import timedelta
+
+import pytest
+
+from anex.core import clock
+from anex.core.money import cents_to_nano
+from jobs.lifecycle import Status
+from jobs.selectors import jobs
+from jobs.services.transitions import advance
+from tests.factories import grant_credits, make_organization
+from tests.jobs.api import stages
+
+
+@pytest.fixture
+def acme(db):
+    organization = make_organization("Acme")
+    grant_credits(organization)
+    return organization
+
+
+@pytest.fixture
+def globex(db):
+    return make_organization("Globex")
+
+
+def test_recent_jobs_come_newest_first_and_up_to_the_limit(acme, globex):
+    made = [stages.submitted(acme) for _ in range(3)]
+    stages.submitted(globex)
+    assert jobs.recent(acme.pk, 2) == [made[2], made[1]]
+
+
+def test_the_approval_queue_shows_the_soonest_to_lapse_first(acme, globex):
+    later = stages.quoted(acme)
+    sooner = stages.quoted(acme, approval_expires_at=clock.now() + timedelta(hours=1))
+    stages.submitted(acme)
+    stages.quoted(globex)
+    assert jobs.awaiting_approval(acme.pk) == [sooner, later]
+
+
+def test_progress_starts_with_the_approval(acme):
+    assert jobs.progress(stages.quoted(acme)) is None
+    job = stages.running(acme)
+    assert jobs.progress(job) == jobs.Progress(0, 100, 0)
+    stages.part(job, error_rows=1, cost_nano=7)
+    assert jobs.progress(job) == jobs.Progress(11, 100, 7)
+
+
+def test_progress_of_a_finished_job_is_its_outcome(acme):
+    assert jobs.progress(stages.ended(acme)) == jobs.Progress(99, 100, cents_to_nano(41))
+
+
+def test_events_come_in_order(acme):
+    job = stages.quoted(acme)
+    advance(job.pk, to=Status.IN_PROGRESS, actor=stages.BUILDER)
+    advance(job.pk, to=Status.FINALIZING, actor=stages.BUILDER)
+    assert [event.type for event in jobs.events(job)] == ["in_progress", "finalizing"]

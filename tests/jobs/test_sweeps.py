@@ -1,0 +1,47 @@
+"""Jobs that nobody approved in time (reference 001, approve a job)."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connections
+
+from anex.core import clock
+from jobs.models import JobEvent
+from jobs.services import sweeps
+from tests.factories import make_organization
+from tests.jobs.api import stages
+
+
+@pytest.fixture
+def acme(db):
+    return make_organization("Acme")
+
+
+def test_only_lapsed_estimates_are_cancelled(acme):
+    now = clock.now()
+    lapsed = stages.quoted(acme, approval_expires_at=now)
+    waiting = stages.quoted(acme, approval_expires_at=now + timedelta(seconds=1))
+    new = stages.submitted(acme)
+    assert sweeps.cancel_unapproved(now) == 1
+    for job in (lapsed, waiting, new):
+        job.refresh_from_db()
+    assert (lapsed.status, lapsed.stop_reason, lapsed.charge_cents) == ("cancelled", "approval_expired", 0)
+    assert (waiting.status, new.status) == ("cost_ready", "submitted")
+    assert JobEvent.objects.get(job=lapsed).actor == "system:approval_window"
+    assert sweeps.cancel_unapproved(now) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_being_decided_about_is_left_to_the_next_sweep(acme):
+    now = clock.now()
+    job = stages.quoted(acme, approval_expires_at=now)
+    deciding = connections.create_connection("default")
+    try:
+        deciding.set_autocommit(False)
+        with deciding.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM jobs_job WHERE id = %s FOR UPDATE", [job.pk])
+        assert sweeps.cancel_unapproved(now) == 0
+    finally:
+        deciding.rollback()
+        deciding.close()
+    assert sweeps.cancel_unapproved(now) == 1

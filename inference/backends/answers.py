@@ -1,0 +1,98 @@
+"""What a model server's HTTP answer means: an answer, or which fault. Pure."""
+
+import email.utils
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from anex.core.usage import Usage
+from inference.backends.faults import ServerFailed, Throttled
+from inference.backends.usage import MOST_TOKENS, read_usage
+
+_EXCERPT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A server's word on a request: 200, or a refusal (4xx but 429) whose `body` has an `error`.
+
+    `usage` is None where the server reported none that can be believed; `clamped` tells that its report was changed.
+    `finish_reason` is passed on as the server names it; None for embeddings, decisions and refusals.
+    """
+
+    status: int
+    body: dict[str, Any]
+    usage: Usage | None
+    finish_reason: str | None
+    clamped: bool = False
+
+
+def check_status(status: int, headers: Mapping[str, str], *, now: datetime) -> None:
+    """Raise the fault a status stands for; 200 and refusals pass."""
+    if status in (429, 503):
+        raise Throttled(f"The model server answered {status}.", retry_after_s=retry_after_s(headers, now=now))
+    if status != 200 and not 400 <= status < 500:
+        raise ServerFailed(f"The model server answered {status}.")
+
+
+def retry_after_s(headers: Mapping[str, str], *, now: datetime) -> float | None:
+    """The wait a server asks for, in seconds: `retry-after-ms`, or Retry-After as seconds or an HTTP date."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = headers.get("Retry-After")
+    seconds = _number(value)
+    if seconds is not None or value is None:
+        return seconds
+    try:
+        date = email.utils.parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, ((date if date.tzinfo else date.replace(tzinfo=UTC)) - now).total_seconds())
+
+
+def read_answer(status: int, raw: bytes, *, input_bound: int = MOST_TOKENS, output_bound: int = MOST_TOKENS) -> Answer:
+    """The answer in a complete body; raises ServerFailed for a 200 that holds no JSON object."""
+    body = _decode(raw)
+    if status != 200:
+        if body is None or "error" not in body:
+            text = raw[:_EXCERPT].decode("utf-8", "replace").replace("\x00", "")
+            body = {"error": {"message": text, "type": None, "param": None, "code": status}}
+        return Answer(status=status, body=body, usage=None, finish_reason=None)
+    if body is None:
+        raise ServerFailed("The model server answered 200 with something that is not a JSON object.")
+    usage, clamped = read_usage(body, input_bound=input_bound, output_bound=output_bound)
+    return Answer(status=status, body=body, usage=usage, finish_reason=_finish_reason(body), clamped=clamped)
+
+
+def _decode(raw: bytes) -> dict[str, Any] | None:
+    """A JSON object; NaN and infinities, which some servers write, become null. None for anything else."""
+    try:
+        body = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        try:
+            body = json.loads(raw, parse_constant=lambda _: None)
+            orjson.dumps(body)
+        except (ValueError, RecursionError, TypeError):
+            return None
+    return body if isinstance(body, dict) else None
+
+
+def _finish_reason(body: Mapping[str, Any]) -> str | None:
+    choices = body.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    reason = first.get("finish_reason") if isinstance(first, dict) else None
+    return reason if isinstance(reason, str) else None
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value) if value is not None else math.nan
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None

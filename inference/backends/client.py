@@ -1,0 +1,97 @@
+"""The one HTTP client for model servers: OpenAI-compatible ones and System One ones."""
+
+import asyncio
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+
+from anex.core import clock
+from inference.backends.answers import Answer, check_status, read_answer
+from inference.backends.faults import ServerFailed, ServerLost
+from inference.backends.registry import Server
+from inference.backends.usage import MOST_TOKENS
+
+CONNECT_TIMEOUT_S = 5.0
+MOST_ANSWER_BYTES = 64 * 1024 * 1024
+DECODE_IN_THREAD_BYTES = 1024 * 1024
+# Shorter than the 5 s after which vLLM closes an idle connection: no request is sent into a closing one.
+KEEP_ALIVE_S = 3.0
+
+
+class Client:
+    """An async context manager around one session; usable by any number of tasks of one event loop."""
+
+    _session: aiohttp.ClientSession
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "anex"},
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()
+
+    async def complete(
+        self,
+        server: Server,
+        path: str,
+        body: bytes,
+        *,
+        timeout_s: float,
+        input_bound: int = MOST_TOKENS,
+        output_bound: int = MOST_TOKENS,
+    ) -> Answer:
+        """Post `body` to `path` (below the server's base URL, e.g. `/chat/completions`) and read the whole answer.
+
+        `timeout_s` covers everything from connecting to the last byte; the bounds are the most tokens the request can
+        have used. Raises Throttled (429, 503), ServerFailed (other statuses outside 200 and 4xx, a time-out, an answer
+        cut short, too large or no JSON object) or ServerLost (nothing listens, no answer began).
+        """
+        status, raw = await self._post(server, path, body, timeout_s)
+        bounds = {"input_bound": input_bound, "output_bound": output_bound}
+        if len(raw) > DECODE_IN_THREAD_BYTES:
+            return await asyncio.to_thread(read_answer, status, raw, **bounds)
+        return read_answer(status, raw, **bounds)
+
+    async def _post(self, server: Server, path: str, body: bytes, timeout_s: float) -> tuple[int, bytes]:
+        headers = {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}
+        if not server.reuse_connections:
+            headers["Connection"] = "close"
+        answered = False
+        try:
+            async with self._session.post(
+                server.base_url + path,
+                data=body,
+                headers=headers,
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=timeout_s, connect=CONNECT_TIMEOUT_S),
+            ) as response:
+                answered = True
+                check_status(response.status, response.headers, now=clock.now())
+                return response.status, await _read(response)
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+            raise ServerLost("The model server cannot be reached.") from error
+        except TimeoutError as error:
+            raise ServerFailed(f"The model server did not answer in {timeout_s:g} s.") from error
+        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, ConnectionError) as error:
+            if answered:
+                raise ServerFailed("The model server's answer was cut short.") from error
+            raise ServerLost("The model server closed the connection before it answered.") from error
+        except aiohttp.ClientError as error:
+            raise ServerFailed("The model server's answer is not HTTP.") from error
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    blocks, size = [], 0
+    async for block in response.content.iter_any():
+        blocks.append(block)
+        size += len(block)
+        if size > MOST_ANSWER_BYTES:
+            raise ServerFailed(f"The model server's answer is larger than {MOST_ANSWER_BYTES} bytes.")
+    return b"".join(blocks)

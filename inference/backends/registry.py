@@ -1,0 +1,203 @@
+"""The registry of model servers: who answers for a model in a region.
+
+A configured server counts until an operator switches it off; a registered one while its starter renews it.
+"""
+
+import logging
+import os
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal, get_args
+from urllib.parse import urlsplit
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from anex.core.actors import Actor
+from anex.core.errors import InvalidRequest, NotFound
+from inference.models import Backend
+
+logger = logging.getLogger(__name__)
+
+Region = Literal["world", "eu"]
+LIVE_FOR = timedelta(seconds=30)
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A model server as the client needs it; `api_key` is empty where it asks for none and never shown."""
+
+    id: int
+    model_id: str
+    region: str
+    base_url: str
+    served_name: str
+    api_key: str
+    concurrency: int
+    reuse_connections: bool
+
+    def __repr__(self) -> str:
+        return f"Server({self.id}, {self.model_id!r}, {self.region!r}, {self.base_url!r})"
+
+
+def live(region: str) -> list[Server]:
+    """The servers that may be sent requests in a region now, oldest first.
+
+    A server whose key's environment variable is not set in this process is left out: it would refuse every request.
+    """
+    fresh = Q(source=Backend.Source.CONFIGURED) | Q(seen_at__gte=Now() - LIVE_FOR)
+    rows = Backend.objects.filter(fresh, region=region, enabled=True).order_by("id")
+    return [server for row in rows if (server := _server(row)) is not None]
+
+
+def every() -> list[Backend]:
+    """Every row, for operators: by model, region and address."""
+    return list(Backend.objects.order_by("model_id", "region", "base_url"))
+
+
+def configure(
+    *,
+    model_id: str,
+    base_url: str,
+    served_name: str,
+    region: str = "world",
+    credential_env: str = "",
+    concurrency: int = 64,
+    reuse_connections: bool = True,
+    actor: Actor,
+) -> int:
+    """Name a server, or change what is known of it, and switch it on; returns its id.
+
+    A row that a worker had registered becomes a configured one. Raises InvalidRequest.
+    """
+    base_url = _checked(base_url, region, credential_env, concurrency)
+    row, _ = Backend.objects.update_or_create(
+        model_id=model_id,
+        region=region,
+        base_url=base_url,
+        defaults={
+            "served_name": served_name,
+            "credential_env": credential_env,
+            "concurrency": concurrency,
+            "reuse_connections": reuse_connections,
+            "source": Backend.Source.CONFIGURED,
+            "enabled": True,
+        },
+    )
+    logger.info("%s configured the server of %s at %s in %s", actor, model_id, base_url, region)
+    return row.pk
+
+
+def register(
+    *,
+    model_id: str,
+    base_url: str,
+    served_name: str,
+    region: str = "world",
+    credential_env: str = "",
+    concurrency: int = 64,
+    reuse_connections: bool = True,
+    version: str = "",
+    actor: Actor,
+) -> int:
+    """Announce a server that the caller started and will `renew`; returns its id.
+
+    What an operator decided stays: a server switched off stays off, a configured row only learns the version.
+    Raises InvalidRequest.
+    """
+    base_url = _checked(base_url, region, credential_env, concurrency)
+    seen = {"version": version, "seen_at": Now()}
+    offered = {
+        "served_name": served_name,
+        "credential_env": credential_env,
+        "concurrency": concurrency,
+        "reuse_connections": reuse_connections,
+    }
+    with transaction.atomic():
+        row, created = Backend.objects.select_for_update().get_or_create(
+            model_id=model_id,
+            region=region,
+            base_url=base_url,
+            defaults={**offered, **seen, "source": Backend.Source.REGISTERED},
+        )
+        if not created:
+            known = seen if row.source == Backend.Source.CONFIGURED else {**offered, **seen}
+            Backend.objects.filter(pk=row.pk).update(**known)
+    logger.info("%s registered the server of %s at %s in %s", actor, model_id, base_url, region)
+    return row.pk
+
+
+def renew(*, backend_id: int) -> bool:
+    """Say that a registered server is still there; False when its row is gone and it must register again."""
+    return Backend.objects.filter(pk=backend_id).update(seen_at=Now()) == 1
+
+
+def withdraw(*, backend_id: int, actor: Actor) -> None:
+    """Take a registered server out of `live` at once; a configured row is the operator's and stays."""
+    Backend.objects.filter(pk=backend_id, source=Backend.Source.REGISTERED).update(seen_at=None)
+    logger.info("%s withdrew server %s", actor, backend_id)
+
+
+def switch(*, enabled: bool, model_id: str, base_url: str = "", region: str = "", actor: Actor) -> int:
+    """Switch a model's servers on or off, all or those of an address or region; returns how many. Raises NotFound."""
+    changed = _named(model_id, base_url, region).update(enabled=enabled)
+    if not changed:
+        raise NotFound(f"There is no such server of {model_id}.")
+    logger.info("%s switched %s servers of %s %s", actor, changed, model_id, "on" if enabled else "off")
+    return changed
+
+
+def remove(*, model_id: str, base_url: str = "", region: str = "", actor: Actor) -> int:
+    """Forget a model's servers, all or those of an address or region; returns how many. Raises NotFound."""
+    removed, _ = _named(model_id, base_url, region).delete()
+    if not removed:
+        raise NotFound(f"There is no such server of {model_id}.")
+    logger.info("%s removed %s servers of %s", actor, removed, model_id)
+    return removed
+
+
+def _named(model_id: str, base_url: str, region: str) -> QuerySet[Backend]:
+    rows = Backend.objects.filter(model_id=model_id)
+    if base_url:
+        rows = rows.filter(base_url=base_url.rstrip("/"))
+    return rows.filter(region=region) if region else rows
+
+
+def _server(row: Backend) -> Server | None:
+    key = os.environ.get(row.credential_env, "") if row.credential_env else ""
+    if row.credential_env and not key:
+        logger.warning("%s is left out: %s is not set in this process", row, row.credential_env)
+        return None
+    return Server(
+        id=row.pk,
+        model_id=row.model_id,
+        region=row.region,
+        base_url=row.base_url,
+        served_name=row.served_name,
+        api_key=key,
+        concurrency=row.concurrency,
+        reuse_connections=row.reuse_connections,
+    )
+
+
+def _checked(base_url: str, region: str, credential_env: str, concurrency: int) -> str:
+    """The address without its last slash, once everything an operator can mistype is in order."""
+    try:
+        parts = urlsplit(base_url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.query or parts.fragment or parts.username or len(base_url) > 200:
+        raise InvalidRequest("Give the server's address as http://host:port/v1, without a user name.", param="base_url")
+    if region not in get_args(Region):
+        raise InvalidRequest("The region is world or eu.", param="region")
+    if credential_env and not _ENVIRONMENT_NAME.fullmatch(credential_env):
+        raise InvalidRequest(
+            "Name the environment variable that holds the key, not the key itself.", param="credential_env"
+        )
+    if concurrency < 1:
+        raise InvalidRequest("The concurrency is at least 1.", param="concurrency")
+    return base_url.rstrip("/")

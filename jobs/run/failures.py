@@ -12,7 +12,7 @@ from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
 from jobs.run import claims
 from jobs.run.claims import Claim
-from jobs.services.retention import RESULT_KEPT
+from jobs.services.endings import DATA_KEPT
 from jobs.services.transitions import advance
 from jobs.storage import keys
 from jobs.storage.interface import Store
@@ -66,7 +66,7 @@ def _fail(job_id: UUID, problem: Problem, code: str) -> None:
         failure_code=code,
         failure_line=problem.line or None,
         finished_at=now,
-        data_expires_at=now + RESULT_KEPT,
+        data_expires_at=now + DATA_KEPT,
         partial=False,
         charge_cents=0,
     )

@@ -20,7 +20,7 @@ from jobs.lifecycle import Status
 from jobs.models import Chunk, Job, Part
 from jobs.run import claims, parts
 from jobs.run.claims import Claim
-from jobs.services.retention import RESULT_KEPT
+from jobs.services.endings import DATA_KEPT
 from jobs.services.transitions import advance
 from jobs.storage import keys
 from jobs.storage.interface import Store, Stored
@@ -95,7 +95,7 @@ def _settle(claim: Claim, stored: Stored | None, rows: int) -> bool:
             partial=outcome is not Status.DONE and rows > 0,
             failure_code="internal_error" if outcome is Status.FAILED else "",
             finished_at=now,
-            data_expires_at=now + RESULT_KEPT,
+            data_expires_at=now + DATA_KEPT,
         )
 
 

@@ -1,8 +1,14 @@
 """Django application of billing."""
 
 from django.apps import AppConfig
+from django.core.checks import register
 
 
 class BillingConfig(AppConfig):
     name = "billing"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from billing.checks import price_cards_are_valid
+
+        register(price_cards_are_valid)

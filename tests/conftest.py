@@ -2,6 +2,11 @@
 
 import pytest
 from django.db import connection
+from hypothesis import HealthCheck, settings
+
+# How fast a machine is says nothing about whether a property holds.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 KEEP_TRUNCATABLE = """
 DO $$

@@ -1,0 +1,50 @@
+"""The price cards that ship with the platform: one YAML file per model in `billing/prices/`.
+
+A file lists the model's cards in order of their start; an edit of a price is a new card. A model without
+a file has no price and is not sold.
+"""
+
+from datetime import datetime
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+
+from anex.core import clock
+from billing.pricing import PriceCard
+
+PRICES_DIR = Path(__file__).parent / "prices"
+
+
+def current(model_id: str) -> PriceCard | None:
+    """The card in force now, or None where the model is not sold."""
+    return in_force(load(PRICES_DIR).get(model_id, ()), clock.now())
+
+
+def in_force(cards: tuple[PriceCard, ...], at: datetime) -> PriceCard | None:
+    """The last of a model's cards that has started by `at`."""
+    return next((card for card in reversed(cards) if card.starts_at <= at), None)
+
+
+@cache
+def load(folder: Path) -> dict[str, tuple[PriceCard, ...]]:
+    """Every model's cards in order of their start; ValueError names the file that is wrong."""
+    return {path.stem: _read(path) for path in sorted(folder.glob("*.yaml"))}
+
+
+def _read(path: Path) -> tuple[PriceCard, ...]:
+    try:
+        cards = msgspec.yaml.decode(path.read_bytes(), type=tuple[PriceCard, ...])
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{path.name}: {error}") from error
+    if not cards:
+        raise ValueError(f"{path.name}: at least one card is needed")
+    if any(card.model != path.stem for card in cards):
+        raise ValueError(f"{path.name}: every card must name the model {path.stem}")
+    starts = [card.starts_at for card in cards]
+    if any(start.tzinfo is None for start in starts):
+        raise ValueError(f"{path.name}: starts_at needs a time zone")
+    if any(later <= earlier for earlier, later in pairwise(starts)):
+        raise ValueError(f"{path.name}: each card must start after the one above it")
+    return cards

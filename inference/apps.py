@@ -6,3 +6,7 @@ from django.apps import AppConfig
 class InferenceConfig(AppConfig):
     name = "inference"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Register the system checks."""
+        from inference import checks  # noqa: F401

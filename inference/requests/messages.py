@@ -1,0 +1,117 @@
+"""Checks the messages of a chat row and keeps the fields a model server is sent."""
+
+from typing import Any
+
+import orjson
+
+from inference.catalogue.schema import Model
+from inference.requests.errors import RowError, row_error
+
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
+PARTS = {"text": "text", "image_url": "image", "input_audio": "audio", "audio_url": "audio", "video_url": "video"}
+_KEPT_STRINGS = ("name", "tool_call_id", "reasoning_content")
+_PLAIN = {"role", "content"}
+# A history often carries a call without arguments in one of these spellings; all of them mean "none".
+_NO_ARGUMENTS = (None, "", "null")
+
+
+def check_messages(value: object, *, model: Model) -> list[dict[str, Any]]:
+    """The messages as they are sent on, or a `RowError` naming the first fault.
+
+    Kept per message: role, content, name, tool_calls, tool_call_id, reasoning_content. Content is a string or a list
+    of text parts; an assistant message that makes tool calls may have none.
+    """
+    if not isinstance(value, list):
+        raise _missing_or("an array of messages", value, "body.messages")
+    if not value:
+        raise row_error("empty", "body.messages")
+    return [_message(message, f"body.messages[{index}]", model) for index, message in enumerate(value)]
+
+
+def _message(message: object, at: str, model: Model) -> dict[str, Any]:
+    if not isinstance(message, dict):
+        raise row_error("wrong_type", at, expected="an object with role and content")
+    role, content = message.get("role"), message.get("content")
+    if not isinstance(role, str) or role not in ROLES:
+        raise row_error("missing" if role is None else "invalid_role", f"{at}.role")
+    if isinstance(content, list):
+        content = _parts(content, f"{at}.content", model)
+    elif not isinstance(content, str) and not (content is None and role == "assistant" and message.get("tool_calls")):
+        raise row_error("wrong_type", f"{at}.content", expected="a string or an array of content parts")
+    if message.keys() == _PLAIN and isinstance(content, str):
+        return message
+    return {"role": role, "content": content, **_extras(message, at, role)}
+
+
+def _extras(message: dict[str, Any], at: str, role: str) -> dict[str, Any]:
+    extras: dict[str, Any] = {}
+    for key in _KEPT_STRINGS:
+        if (text := message.get(key)) is None:
+            continue
+        if not isinstance(text, str):
+            raise row_error("wrong_type", f"{at}.{key}", expected="a string")
+        extras[key] = text
+    if role == "assistant" and message.get("tool_calls") is not None:
+        extras["tool_calls"] = _tool_calls(message["tool_calls"], f"{at}.tool_calls")
+    return extras
+
+
+def _parts(parts: list[Any], at: str, model: Model) -> list[dict[str, Any]]:
+    if not parts:
+        raise row_error("empty", at)
+    return [_part(part, f"{at}[{index}]", model) for index, part in enumerate(parts)]
+
+
+def _part(part: object, at: str, model: Model) -> dict[str, Any]:
+    if not isinstance(part, dict):
+        raise row_error("wrong_type", at, expected="an object with a type")
+    kind = part.get("type")
+    modality = PARTS.get(kind) if isinstance(kind, str) else None
+    if modality is None:
+        shown = kind[:64] if isinstance(kind, str) else "(none)"
+        raise row_error("unknown_part", f"{at}.type", type=shown, supported=", ".join(PARTS))
+    if modality != "text":
+        code = "media_not_served" if modality in model.inputs else "no_encoder"
+        raise row_error(code, f"{at}.type", model=model.id, modality=modality)
+    text = part.get("text")
+    if not isinstance(text, str):
+        raise _missing_or("a string", text, f"{at}.text")
+    return {"type": "text", "text": text}
+
+
+def _tool_calls(calls: object, at: str) -> list[dict[str, Any]]:
+    if not isinstance(calls, list) or not calls:
+        raise row_error("wrong_type", at, expected="a non-empty array of tool calls")
+    return [_tool_call(call, f"{at}[{index}]") for index, call in enumerate(calls)]
+
+
+def _tool_call(call: object, at: str) -> dict[str, Any]:
+    if not isinstance(call, dict):
+        raise row_error("wrong_type", at, expected="an object with id and function")
+    function, call_id = call.get("function"), call.get("id")
+    if not isinstance(function, dict):
+        raise row_error("wrong_type", f"{at}.function", expected="an object with a name")
+    name = function.get("name")
+    if not isinstance(name, str) or not name:
+        raise row_error("wrong_type", f"{at}.function.name", expected="a non-empty string")
+    if call_id is not None and not isinstance(call_id, str):
+        raise row_error("wrong_type", f"{at}.id", expected="a string")
+    arguments = _arguments(function.get("arguments"), f"{at}.function.arguments")
+    kept = {"id": call_id} if call_id is not None else {}
+    return {**kept, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def _arguments(value: object, at: str) -> str:
+    if value in _NO_ARGUMENTS:
+        return "{}"
+    if isinstance(value, str):
+        try:
+            if isinstance(orjson.loads(value), dict):
+                return value
+        except orjson.JSONDecodeError:
+            pass
+    raise row_error("invalid_arguments", at)
+
+
+def _missing_or(expected: str, value: object, param: str) -> RowError:
+    return row_error("missing", param) if value is None else row_error("wrong_type", param, expected=expected)

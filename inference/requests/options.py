@@ -1,0 +1,133 @@
+"""The options of a job that shape its rows, checked against the model (reference 003, createJob, 422)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from anex.core.errors import Unprocessable
+from inference.catalogue.schema import Model
+from inference.requests.response_format import constrains
+
+# What an answer keeps of the output cap beside a thinking budget.
+ANSWER_TOKENS = 64
+MAX_TEMPERATURE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RowOptions:
+    """Job-wide values; None leaves a setting to the row or the model. Tokens are output tokens per row.
+
+    `reasoning_budget` 0 means no cap on thinking.
+    """
+
+    max_output_tokens: int | None = None
+    temperature: float | None = None
+    reasoning: bool | None = None
+    reasoning_budget: int | None = None
+    reasoning_effort: str | None = None
+    response_format: dict[str, Any] | None = None
+
+
+def check_options(
+    model: Model, options: RowOptions, *, dimensions: int | None = None, video_fps: float | None = None
+) -> None:
+    """Raise `Unprocessable` where the options do not fit the model or each other.
+
+    `response_format` itself is `check_response_format`'s; here only its meeting with other options is judged.
+    """
+    _check_fields(model, options, dimensions, video_fps)
+    if model.task == "embed":
+        _check_dimensions(model, dimensions)
+    elif model.task == "chat":
+        _check_output(model, options)
+        _check_reasoning(model, options)
+        _check_budget(model, options)
+        _check_effort(model, options)
+        _check_video_fps(model, video_fps)
+
+
+def _check_fields(model: Model, options: RowOptions, dimensions: int | None, video_fps: float | None) -> None:
+    """Each field belongs to a task: generation fields to chat models, dimensions to embedding models."""
+    foreign: dict[str, object] = {}
+    if model.task != "chat":
+        foreign = {name: getattr(options, name) for name in RowOptions.__dataclass_fields__}
+        foreign["video_fps"] = video_fps
+    if model.task != "embed":
+        foreign["dimensions"] = dimensions
+    for name, value in foreign.items():
+        if value is not None:
+            raise _refused(f"model '{model.id}' does not support {name}", name)
+
+
+def _check_dimensions(model: Model, dimensions: int | None) -> None:
+    widths = model.embedding
+    if dimensions is None or widths is None or widths.min_dimensions <= dimensions <= widths.dimensions:
+        return
+    span = f"from {widths.min_dimensions} to {widths.dimensions}"
+    raise _refused(f"dimensions {dimensions} is outside the range of {model.id}: {span}", "dimensions")
+
+
+def _check_output(model: Model, options: RowOptions) -> None:
+    cap, ceiling = options.max_output_tokens, model.max_output_tokens
+    if cap is not None and cap < 1:
+        raise _refused("max_output_tokens must be at least 1", "max_output_tokens")
+    if cap is not None and ceiling is not None and cap > ceiling:
+        raise _refused(
+            f"max_output_tokens {cap} is above the {ceiling}-token ceiling of {model.id}", "max_output_tokens"
+        )
+    if options.temperature is not None and not 0 <= options.temperature <= MAX_TEMPERATURE:
+        raise _refused(f"temperature must be a number from 0 to {MAX_TEMPERATURE}", "temperature")
+
+
+def _check_reasoning(model: Model, options: RowOptions) -> None:
+    if options.reasoning and model.reasoning == "none":
+        raise _refused(f"model '{model.id}' produces no reasoning: leave reasoning out or set it to false", "reasoning")
+
+
+def _check_budget(model: Model, options: RowOptions) -> None:
+    budget, cap = options.reasoning_budget, options.max_output_tokens
+    if budget is None:
+        return
+    if budget < 0:
+        raise _refused("reasoning_budget must be 0 or more", "reasoning_budget")
+    if budget == 0:
+        return
+    if not model.takes_budget:
+        raise _refused(f"model '{model.id}' does not support reasoning_budget: leave it out or set it to 0")
+    if options.reasoning is False:
+        raise _refused("reasoning_budget needs reasoning: remove it or do not set reasoning to false")
+    if constrains(options.response_format):
+        raise _refused("reasoning_budget cannot be combined with response_format: remove one of the two")
+    if cap is not None and budget > cap - ANSWER_TOKENS:
+        raise _refused(
+            f"reasoning_budget {budget} must be at least {ANSWER_TOKENS} below max_output_tokens {cap}, "
+            "so that the answer has room"
+        )
+
+
+def _check_effort(model: Model, options: RowOptions) -> None:
+    effort = options.reasoning_effort
+    if effort is None:
+        return
+    if not model.effort_levels:
+        raise _refused(f"model '{model.id}' has no reasoning effort levels", "reasoning_effort")
+    if effort not in model.effort_levels:
+        levels = ", ".join(model.effort_levels)
+        raise _refused(f"reasoning_effort of {model.id} must be one of {levels}", "reasoning_effort")
+    if options.reasoning is False:
+        raise _refused("reasoning_effort needs reasoning: remove it or do not set reasoning to false")
+
+
+def _check_video_fps(model: Model, fps: float | None) -> None:
+    if fps is None:
+        return
+    ceiling = model.media.video.max_fps if model.media and model.media.video else None
+    if ceiling is None:
+        raise _refused(f"model '{model.id}' does not support video_fps", "video_fps")
+    if fps > ceiling:
+        raise _refused(f"video_fps {fps:g} is above the {ceiling:g} fps ceiling of {model.id}", "video_fps")
+    if not fps > 0:
+        raise _refused("video_fps must be above 0", "video_fps")
+
+
+def _refused(message: str, param: str | None = None) -> Unprocessable:
+    return Unprocessable(message, param=param or message.split(" ", 1)[0])

@@ -1,0 +1,68 @@
+"""Checks a `response_format`: the same rules on a job, in a row and on every other surface."""
+
+from functools import lru_cache
+from typing import Any
+
+import jsonschema_rs
+import orjson
+
+from anex.core.errors import InvalidRequest
+
+TYPES = ("text", "json_object", "json_schema")
+
+
+def check_response_format(value: object, *, param: str = "response_format") -> None:
+    """Raise `InvalidRequest` unless `value` is `text`, `json_object`, or `json_schema` with a schema that compiles.
+
+    A schema may refer to itself (`#/$defs/…`) but to nothing outside: nothing is fetched.
+    """
+    if not isinstance(value, dict):
+        raise _refused(f"{param} must be an object", param)
+    kind = value.get("type")
+    if kind not in TYPES:
+        raise _refused(f"{param}.type must be one of {', '.join(TYPES)}", f"{param}.type")
+    if kind == "json_schema":
+        _check_schema(value.get("json_schema"), f"{param}.json_schema")
+
+
+def constrains(value: dict[str, Any] | None) -> bool:
+    """Whether the answer's form is constrained; plain text is not."""
+    return value is not None and value.get("type") != "text"
+
+
+def upstream_format(value: dict[str, Any]) -> dict[str, Any]:
+    """The value as model servers want it: a schema without a name gets one."""
+    if value["type"] != "json_schema":
+        return {"type": value["type"]}
+    schema = value["json_schema"]
+    return {"type": "json_schema", "json_schema": {**schema, "name": schema.get("name") or "response"}}
+
+
+def _check_schema(value: object, param: str) -> None:
+    if not isinstance(value, dict):
+        raise _refused(f"{param} must be an object with a schema", param)
+    name, schema = value.get("name"), value.get("schema")
+    if name is not None and not isinstance(name, str):
+        raise _refused(f"{param}.name must be a string", f"{param}.name")
+    if not isinstance(schema, dict):
+        raise _refused(f"{param}.schema must be a JSON Schema object", f"{param}.schema")
+    try:
+        fault = _compile_fault(orjson.dumps(schema))
+    except TypeError:
+        fault = "it nests too deeply"
+    if fault is not None:
+        raise _refused(f"{param}.schema is not a valid JSON Schema: {fault}", f"{param}.schema")
+
+
+@lru_cache(maxsize=64)
+def _compile_fault(schema: bytes) -> str | None:
+    """Why a schema does not compile, or None. Cached: the rows of a file mostly share one schema."""
+    try:
+        jsonschema_rs.validator_for(schema.decode(), offline=True)
+    except ValueError as error:
+        return str(error).split("\n", 1)[0][:200]
+    return None
+
+
+def _refused(message: str, param: str) -> InvalidRequest:
+    return InvalidRequest(message, code="invalid_response_format", param=param)

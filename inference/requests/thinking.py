@@ -1,0 +1,52 @@
+"""The thinking settings of a chat row: its own, over the job's defaults."""
+
+from typing import Any
+
+from inference.catalogue.schema import Model
+from inference.requests.errors import row_error
+from inference.requests.options import RowOptions
+
+_AT = "body.chat_template_kwargs"
+
+
+def check_thinking(value: object, *, model: Model, options: RowOptions) -> dict[str, Any]:
+    """What the chat template is given: `enable_thinking` and `reasoning_effort`, the row's over the job's.
+
+    Other keys are not carried through. Raises `RowError` for a setting the model lacks or the job contradicts.
+    """
+    if value is None:
+        value = {}
+    if not isinstance(value, dict):
+        raise row_error("wrong_type", _AT, expected="an object")
+    own = value.get("enable_thinking")
+    if own is not None and not isinstance(own, bool):
+        raise row_error("wrong_type", f"{_AT}.enable_thinking", expected="true or false")
+    if own and model.reasoning == "none":
+        raise row_error("reasoning_not_supported", f"{_AT}.enable_thinking", model=model.id)
+    if own is False and options.reasoning_budget:
+        raise row_error("budget_without_reasoning", f"{_AT}.enable_thinking", budget=options.reasoning_budget)
+    thinks = options.reasoning if own is None else own
+    effort = _effort(value.get("reasoning_effort"), model, thinks) or options.reasoning_effort
+    if model.reasoning == "none":
+        return {}
+    settings: dict[str, Any] = {}
+    if thinks is not None:
+        settings["enable_thinking"] = thinks
+    if effort is not None and thinks is not False:
+        settings["reasoning_effort"] = effort
+    return settings
+
+
+def _effort(value: object, model: Model, thinks: bool | None) -> str | None:
+    param = f"{_AT}.reasoning_effort"
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise row_error("wrong_type", param, expected="a string")
+    if not model.effort_levels:
+        raise row_error("effort_not_supported", param, model=model.id)
+    if value not in model.effort_levels:
+        raise row_error("invalid_effort", param, levels=", ".join(model.effort_levels), model=model.id)
+    if thinks is False:
+        raise row_error("effort_without_reasoning", param)
+    return value

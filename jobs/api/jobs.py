@@ -1,6 +1,6 @@
 """The job endpoints of the batch API (references 001 and 003). Each view parses, makes one call, renders."""
 
-from typing import Any
+from typing import Any, cast
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -26,8 +26,7 @@ class JobsEndpoint(APIView):
     @property
     def caller(self) -> Caller:
         """Who calls; authentication has refused everybody else before a handler runs."""
-        caller: Caller = self.request.auth
-        return caller
+        return cast(Caller, self.request.auth)
 
     def handle_exception(self, exc: Exception) -> Response:
         """Marks the refusals that a repetition cannot change."""

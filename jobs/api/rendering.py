@@ -13,9 +13,9 @@ from jobs.selectors.jobs import Progress, row_outcomes
 from jobs.services.results import ResultLink
 
 
-def brief(job: Job) -> dict[str, Any]:
+def brief(job: Job) -> dict[str, str]:
     """What the calls that change a job answer: its id and new status."""
-    return dict(JobSerializer({"id": job.id, "status": job.status}).data)
+    return {"id": str(job.id), "status": str(job.status)}
 
 
 def full(

@@ -6,7 +6,7 @@ from uuid import UUID
 from rest_framework.request import Request
 
 from anex.core.errors import Unprocessable
-from inference.requests.rows import RowOptions
+from inference.requests.options import RowOptions
 from jobs.api.schemas import CreateJobRequestSerializer
 from jobs.selectors.jobs import refuse_unknown
 from jobs.services.submissions import SubmitOptions
@@ -31,11 +31,14 @@ def create_job(request: Request) -> dict[str, Any]:
         reasoning_effort=fields.get("reasoning_effort"),
         response_format=fields.get("response_format"),
     )
-    return {
-        "input_id": fields.get("input_id"),
-        "input_s3_uri": fields.get("input_s3_uri"),
-        "options": SubmitOptions(fields["model"], row, fields.get("data_residency")),
-    }
+    options = SubmitOptions(
+        model_id=fields["model"],
+        row=row,
+        dimensions=fields.get("dimensions"),
+        video_fps=fields.get("video_fps"),
+        data_residency=fields.get("data_residency"),
+    )
+    return {"input_id": fields.get("input_id"), "input_s3_uri": fields.get("input_s3_uri"), "options": options}
 
 
 def _validated(request: Request) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from jobs.lifecycle import Status
 
 MAX_CAP = 32_768
-OPTIONAL: dict[str, bool] = {"allow_null": True, "required": False}
+OPTIONAL: dict[str, Any] = {"allow_null": True, "required": False}
 STATUSES = [status.value for status in Status]
 RETIRED = ("instruction_column", "input_column")
 # DRF converts where it can ("12" becomes 12); the reference types each field, and a wrong type is refused.
@@ -35,7 +35,7 @@ class CreateJobRequestSerializer(serializers.Serializer[Any]):
     reasoning_budget = serializers.IntegerField(required=False, min_value=0, max_value=MAX_CAP)
     reasoning_effort = serializers.CharField(required=False, trim_whitespace=False)
     temperature = serializers.FloatField(required=False, min_value=0, max_value=2)
-    video_fps = serializers.FloatField(required=False)
+    video_fps = serializers.FloatField(required=False, min_value=0, max_value=60)
     response_format = serializers.DictField(required=False)
     dimensions = serializers.IntegerField(required=False, min_value=32)
     data_residency = serializers.ChoiceField(required=False, choices=["world", "eu"])
@@ -43,21 +43,19 @@ class CreateJobRequestSerializer(serializers.Serializer[Any]):
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         """Checks the JSON type of every field before DRF converts anything."""
         if not isinstance(data, dict):
-            raise serializers.ValidationError("The body must be a JSON object.")
+            raise serializers.ValidationError({"non_field_errors": ["The body must be a JSON object."]})
         given = {name: value for name, value in data.items() if value is not None}
         for name, field in self.fields.items():
             if name in given and not _has_json_type(field, given[name]):
                 raise serializers.ValidationError({name: f"must be {_json_type(field)[1]}"})
-        return super().to_internal_value(given)
+        fields: dict[str, Any] = super().to_internal_value(given)
+        return fields
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """The rules that hold for every chat model, whichever it is."""
         for name in RETIRED:
             if self.initial_data.get(name) is not None:
                 raise serializers.ValidationError({name: "is no longer taken: put each row's messages into the file"})
-        for name in ("dimensions", "video_fps"):
-            if name in attrs:
-                raise serializers.ValidationError({name: f"model '{attrs['model']}' does not support {name}"})
         old = attrs.pop("max_tokens", None)
         cap = attrs.setdefault("max_output_tokens", old)
         if old is not None and cap != old:
@@ -105,7 +103,7 @@ class JobSerializer(serializers.Serializer[Any]):
     approved_at = serializers.DateTimeField(**OPTIONAL)
     data_expires_at = serializers.DateTimeField(**OPTIONAL)
     data_deleted_at = serializers.DateTimeField(**OPTIONAL)
-    partial = serializers.BooleanField(**OPTIONAL)
+    partial = serializers.BooleanField(**OPTIONAL)  # type: ignore[assignment]
     failure_code = serializers.ChoiceField(choices=["invalid_input", "internal_error"], **OPTIONAL)
     failure_reason = serializers.CharField(**OPTIONAL)
     max_output_tokens = serializers.IntegerField(**OPTIONAL)
@@ -134,7 +132,7 @@ class JobResultSerializer(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=STATUSES)
     result_url = serializers.URLField()
     expires_in = serializers.IntegerField(help_text="Seconds the link stays valid")
-    partial = serializers.BooleanField(required=False)
+    partial = serializers.BooleanField(required=False)  # type: ignore[assignment]
     row_count = serializers.IntegerField(**OPTIONAL)
 
 

@@ -19,8 +19,8 @@ from billing import price_cards
 from billing.selectors import balances
 from inference import catalogue
 from inference.catalogue import Model
-from inference.requests.options import check_options, check_response_format
-from inference.requests.rows import RowOptions
+from inference.requests.options import RowOptions, check_options
+from inference.requests.response_format import check_response_format
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Input, Job, JobEvent
 from jobs.selectors import jobs
@@ -41,6 +41,8 @@ class SubmitOptions:
 
     model_id: str
     row: RowOptions
+    dimensions: int | None = None
+    video_fps: float | None = None
     data_residency: str | None = None
 
 
@@ -61,9 +63,7 @@ def submit(
     if (input_id is None) == (input_s3_uri is None):
         raise Unprocessable("Give exactly one of input_id and input_s3_uri.", param="input_id")
     model = offered(options.model_id)
-    if options.row.response_format is not None:
-        check_response_format(options.row.response_format)
-    check_options(model, options.row)
+    _check(model, options)
     if options.data_residency == "eu":
         raise Forbidden("EU data routing is not enabled for this organization. Contact us to enable it.")
     balances.require_positive(organization_id)
@@ -86,6 +86,14 @@ def offered(model_id: str) -> Model:
     if model.task != "chat":
         raise Unprocessable(f"model '{model_id}' does not take chat rows", param="model")
     return model
+
+
+def _check(model: Model, options: SubmitOptions) -> None:
+    if options.row.response_format is not None:
+        check_response_format(options.row.response_format)
+    check_options(model, options.row, dimensions=options.dimensions, video_fps=options.video_fps)
+    if options.video_fps is not None:
+        raise Unprocessable("Rows carry text only here: leave video_fps out.", param="video_fps")
 
 
 def _job(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:

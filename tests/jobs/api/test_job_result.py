@@ -6,7 +6,6 @@ import pytest
 
 from anex.core import clock
 from jobs.lifecycle import Status
-from jobs.storage import keys, store
 from tests.jobs.api import stages
 
 
@@ -23,16 +22,11 @@ def test_answers_a_link_valid_for_an_hour(api, acme):
     assert body == {"id": str(job.pk), "status": "done", "expires_in": 3600, "partial": False, "row_count": 99}
 
 
-def test_the_link_downloads_the_file(api, acme, client):
+def test_the_link_names_the_committed_object_and_a_file_name_of_the_job(api, acme):
     job = stages.ended(acme)
-    job.result_key = keys.result(job.pk)
-    job.save()
-    store().put(job.result_key, b'{"custom_id":"a"}\n')
     url = fetch(api, job).json()["result_url"]
-    download = client.get(url[url.index("/", len("https://")) :])
-    assert download.status_code == 200
-    assert download.getvalue() == b'{"custom_id":"a"}\n'
-    assert str(job.pk) in download["Content-Disposition"]
+    assert job.result_key in url
+    assert f"{job.pk}.jsonl" in url
 
 
 @pytest.mark.parametrize("status", [Status.FAILED, Status.CANCELLED])

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from uuid import uuid4
 
+import psycopg
 import pytest
 from django.db import connection
 
@@ -152,6 +153,25 @@ def test_hold_settles_though_a_correction_took_the_balance_below_it(rich):
 def test_settling_an_unknown_source_is_not_found(db):
     with pytest.raises(NotFound):
         settle(source="job:none")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_verbs_work_without_the_framework():
+    organization = Organization.objects.create(name="Acme")
+    grants.give(organization_id=organization.id, cents=500, reason="r", source="g", actor=ACTOR)
+    where = {"dbname", "user", "password", "host", "port"}
+    with psycopg.connect(
+        **{key: value for key, value in connection.get_connection_params().items() if key in where}
+    ) as raw:
+        place = "SELECT outcome, balance_nano FROM billing_place_hold_v1(%s, %s, %s, %s)"
+        settle = "SELECT * FROM billing_settle_hold_v1(%s, %s, %s)"
+        assert raw.execute(place, [organization.id, "r:1", 6 * 10**9, "key:k"]).fetchone() == (
+            "insufficient",
+            5 * 10**9,
+        )
+        assert raw.execute(place, [organization.id, "r:1", 10**9, "key:k"]).fetchone() == ("placed", 5 * 10**9)
+        assert raw.execute(settle, ["r:1", 4, "key:k"]).fetchone() == ("settled", 4, 10**9 - 4)
+    assert balances.get(organization.id).balance_nano == 5 * 10**9 - 4
 
 
 def together(count, act):

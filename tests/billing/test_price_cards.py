@@ -59,7 +59,7 @@ def test_a_wrong_file_is_refused_by_name(tmp_path, text, complaint):
     assert str(refusal.value).startswith("m.yaml")
 
 
-def test_the_system_check_reports_a_wrong_file(tmp_path, monkeypatch):
+def test_the_system_check_reports_a_wrong_file(db, tmp_path, monkeypatch):
     assert price_cards_are_valid(None) == []
     (tmp_path / "m.yaml").write_text("[]")
     monkeypatch.setattr(price_cards, "PRICES_DIR", tmp_path)

@@ -104,7 +104,7 @@ class Migration(migrations.Migration):
                 ('epoch', models.BigIntegerField(null=True)),
                 ('claims', models.PositiveSmallIntegerField(default=0)),
                 ('cursor', models.PositiveIntegerField(null=True)),
-                ('cursor_deaths', models.PositiveSmallIntegerField(default=0)),
+                ('cursor_tries', models.PositiveSmallIntegerField(default=0)),
                 ('job', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='chunks', to='jobs.job')),
             ],
         ),

@@ -104,18 +104,19 @@ def fence(job_id: UUID) -> None:
 
 
 def set_cursor(claim: Claim, row: int) -> int | None:
-    """Record that `row` is about to be run alone; returns how often a server died under it, None if the chunk is lost."""
+    """Record that `row` is about to be sent alone; returns the how-manieth time, None if the chunk is lost."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE jobs_chunk SET cursor = %(row)s,"
-            " cursor_deaths = CASE WHEN cursor = %(row)s THEN cursor_deaths + 1 ELSE 0 END"
-            " WHERE id = %(id)s AND epoch = %(epoch)s AND NOT closed RETURNING cursor_deaths",
+            " cursor_tries = CASE WHEN cursor = %(row)s THEN cursor_tries + 1 ELSE 1 END"
+            " WHERE id = %(id)s AND epoch = %(epoch)s AND NOT closed RETURNING cursor_tries",
             {"row": row, "id": claim.id, "epoch": claim.epoch},
         )
         found = cursor.fetchone()
     return None if found is None else int(found[0])
 
 
-def clear_cursor(claim: Claim) -> None:
-    """Take a cursor back whose row never left this worker."""
-    Chunk.objects.filter(pk=claim.id, epoch=claim.epoch, closed=False).update(cursor=None, cursor_deaths=0)
+def uncount_try(claim: Claim) -> None:
+    """Take the last try back: the row never left this worker."""
+    chunk = Chunk.objects.filter(pk=claim.id, epoch=claim.epoch, closed=False)
+    chunk.update(cursor_tries=Greatest(F("cursor_tries") - 1, 0))

@@ -16,7 +16,7 @@ from jobs.storage.interface import Store
 COMMIT = """
 WITH mine AS (
     UPDATE jobs_chunk
-    SET done = done | %(rows)s::bit varying, cursor = NULL, cursor_deaths = 0,
+    SET done = done | %(rows)s::bit varying, cursor = NULL, cursor_tries = 0,
         claims = CASE WHEN claims < %(alone)s THEN 0 ELSE claims END,
         closed = bit_count(done | %(rows)s::bit varying) = row_count
     WHERE id = %(chunk)s AND epoch = %(epoch)s AND bit_count(done & %(rows)s::bit varying) = 0

@@ -27,7 +27,7 @@ from jobs.storage.interface import StoreUnavailable
 
 log = logging.getLogger(__name__)
 
-DEATHS_ALLOWED = 2
+TRIES_ALONE = 2
 PARTS_PER_CHUNK = 16
 PART_SECONDS = 60.0
 PART_BYTES = 4 * 1024 * 1024
@@ -149,11 +149,11 @@ class ChunkRun:
             while outcome is None:
                 if self._halted():
                     return
-                deaths = await self._threads.call(claims.set_cursor, self.claim, row)
-                if deaths is None:
+                tries = await self._threads.call(claims.set_cursor, self.claim, row)
+                if tries is None:
                     self._lost = True
                     return
-                if deaths >= DEATHS_ALLOWED:
+                if tries > TRIES_ALONE:
                     message = "The model server died twice while it answered this row."
                     outcome = refused(row, request.custom_id, message, "server_died")
                     break
@@ -167,7 +167,7 @@ class ChunkRun:
             return await self._sender.send(row, request, size_bytes=size_bytes, place=place, once=True)
         except ServerLost as loss:
             if not loss.sent:
-                await self._threads.call(claims.clear_cursor, self.claim)
+                await self._threads.call(claims.uncount_try, self.claim)
                 self._server_lost = True
             return None
 

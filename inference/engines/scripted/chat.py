@@ -95,6 +95,8 @@ def _content(
 
 
 def _words(request: Mapping[str, Any], found: Directives, key: bytes) -> str:
+    if "echo" in found.words:
+        return found.text
     wanted = request.get("response_format") or {}
     if wanted.get("type") == "json_object":
         return orjson.dumps({"answer": sentence(key, found.number("tokens"))}).decode()
@@ -104,8 +106,6 @@ def _words(request: Mapping[str, Any], found: Directives, key: bytes) -> str:
             return orjson.dumps(Filler(schema, Supply(found.text)).fill(schema)).decode()
         except (Unfillable, TypeError, ValueError, AttributeError) as error:
             raise Refusal(f"The schema cannot be filled: {error}", param="response_format") from error
-    if "echo" in found.words:
-        return found.text
     last = request["messages"][-1]
     if last.get("role") == "tool" and isinstance(last.get("content"), str):
         return f"The tool says: {last['content']}"

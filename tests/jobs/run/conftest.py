@@ -1,0 +1,20 @@
+"""Acme with credits and a store in a folder of its own."""
+
+from pathlib import Path
+
+import pytest
+
+from accounts.models import Organization
+from tests.factories import grant_credits, make_organization
+
+
+@pytest.fixture(autouse=True)
+def _own_store(settings, tmp_path: Path) -> None:
+    settings.ANEX_STORAGE_DIR = tmp_path / "objects"
+
+
+@pytest.fixture
+def acme(db) -> Organization:
+    organization = make_organization("Acme")
+    grant_credits(organization)
+    return organization

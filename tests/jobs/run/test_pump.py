@@ -1,0 +1,175 @@
+"""The pump in this process against the scripted engine: what becomes of a job's rows, its charge and its file."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from accounts.models import Organization
+from anex.core.actors import system
+from billing.selectors import balances
+from inference.backends import registry
+from jobs import storage
+from jobs.models import Job, Part, Worker
+from jobs.run.pump import Pump
+from jobs.services import cancellations
+from tests.inference.scripted_server import ScriptedServer, scripted_server
+from tests.jobs.run.driver import approve, chat_line, submit, validate
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[ScriptedServer]:
+    with scripted_server("--journal", str(tmp_path / "journal")) as running:
+        registry.configure(
+            model_id="scripted", base_url=running.base_url, served_name="scripted", concurrency=16, actor=system("test")
+        )
+        yield running
+
+
+@pytest.fixture
+def pump() -> Iterator[Pump]:
+    running = Pump(region="world", lease_seconds=5)
+    running.start()
+    yield running
+    running.stop()
+
+
+def wait_for(job: Job, *statuses: str, seconds: float = 60) -> Job:
+    """Look until the job has one of these statuses."""
+    deadline = time.monotonic() + seconds
+    pause = threading.Event()
+    while job.status not in statuses:
+        assert time.monotonic() < deadline, job.status
+        pause.wait(0.05)
+        job.refresh_from_db()
+    return job
+
+
+def result(job: Job) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in storage.store().read(job.result_key).splitlines()]
+
+
+def run(organization: Organization, lines: list[str], **fields: Any) -> Job:
+    job = wait_for(submit(organization, "\n".join(lines).encode(), **fields), "cost_ready")
+    return wait_for(approve(job), "done", "failed", "cancelled")
+
+
+def test_every_row_is_answered_once_in_order_and_charged_once(acme: Organization, engine: Any, pump: Pump) -> None:
+    before = balances.get(acme.pk)
+    job = run(acme, [chat_line(f"row-{row}", f"say {row}") for row in range(300)])
+    assert job.status == "done"
+    lines = result(job)
+    assert [line["custom_id"] for line in lines] == [f"row-{row}" for row in range(300)]
+    assert {line["response"]["status_code"] for line in lines} == {200}
+    assert {line["error"] for line in lines} == {None}
+    assert (job.success_rows or 0) + (job.truncated_rows or 0) == 300
+    after = balances.get(acme.pk)
+    assert after.held_nano == 0
+    assert before.balance_nano - after.balance_nano == (job.charge_cents or 0) * 10_000_000
+    assert 1 <= (job.charge_cents or 0) <= (job.quote_cents or 0)
+
+
+def test_a_cap_is_measured_on_a_sample_that_nobody_pays_for(acme: Organization, engine: Any, pump: Pump) -> None:
+    lines = [chat_line(f"row-{row}", f"[[tokens {20 + row}]] say") for row in range(40)]
+    job = wait_for(submit(acme, "\n".join(lines).encode(), requested_max_output_tokens=None), "cost_ready", "failed")
+    assert job.status == "cost_ready"
+    longest = max(int(line.split("[[tokens ")[1].split("]]")[0]) for line in lines)
+    assert longest <= (job.max_output_tokens or 0) <= 2 * longest
+    assert balances.get(acme.pk).held_nano == 0
+    job = wait_for(approve(job), "done", "failed")
+    assert job.status == "done"
+    assert len(result(job)) == 40
+    assert job.truncated_rows == 0
+
+
+def test_a_sample_cut_off_at_the_models_limit_fails_with_a_way_out(
+    acme: Organization, engine: Any, pump: Pump
+) -> None:
+    lines = [chat_line(f"row-{row}", "[[tokens 100000]] say") for row in range(5)]
+    job = wait_for(submit(acme, "\n".join(lines).encode(), requested_max_output_tokens=None), "cost_ready", "failed")
+    assert (job.status, job.failure_code) == ("failed", "invalid_input")
+
+
+def test_a_refused_row_fails_alone(acme: Organization, engine: Any, pump: Pump) -> None:
+    lines = [chat_line(f"row-{row}", "[[status 400]]" if row == 3 else "fine") for row in range(8)]
+    job = run(acme, lines)
+    assert (job.status, job.error_rows) == ("done", 1)
+    assert [line["error_type"] for line in result(job)] == [None] * 3 + ["invalid_request_error"] + [None] * 4
+    assert result(job)[3]["response"] is None
+
+
+def test_a_job_whose_every_row_fails_costs_nothing(acme: Organization, engine: Any, pump: Pump) -> None:
+    job = run(acme, [chat_line(f"row-{row}", "[[status 400]]") for row in range(4)])
+    assert (job.status, job.error_rows, job.charge_cents) == ("done", 4, 0)
+    assert balances.get(acme.pk).held_nano == 0
+    assert len(result(job)) == 4
+
+
+@pytest.mark.parametrize("usage", ["absurd", "negative", "nan", "null"])
+def test_an_absurd_usage_never_costs_more_than_the_quote_nor_nothing(
+    acme: Organization, engine: Any, pump: Pump, usage: str
+) -> None:
+    job = run(acme, [chat_line(f"row-{row}", f"[[usage {usage}]] say") for row in range(4)])
+    assert job.status == "done"
+    assert 1 <= (job.charge_cents or 0) <= (job.quote_cents or 0)
+    cost = sum(Part.objects.filter(chunk__job=job).values_list("cost_nano", flat=True))
+    assert cost > 0
+
+
+def test_an_answer_that_misses_its_format_is_counted_apart(acme: Organization, engine: Any, pump: Pump) -> None:
+    wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object", "required": ["a"]}}}
+    lines = [
+        chat_line("kept", "say", response_format=wanted),
+        chat_line("missed", "[[echo]] say", response_format=wanted),
+    ]
+    job = run(acme, lines, requested_max_output_tokens=200)
+    assert (job.success_rows, job.format_error_rows) == (1, 1)
+    assert result(job)[1]["error_type"] == "response_format_unmet"
+
+
+def test_a_job_cancelled_before_any_row_ran_costs_nothing(acme: Organization) -> None:
+    job = approve(validate(submit(acme, chat_line().encode())))
+    cancellations.cancel(organization_id=acme.pk, job_id=job.pk, actor=system("test"))
+    job.refresh_from_db()
+    assert (job.status, job.charge_cents) == ("cancelled", 0)
+    assert balances.get(acme.pk).held_nano == 0
+
+
+@pytest.mark.parametrize("death", ["[[poison]]", "[[die]]"])
+def test_a_row_that_kills_its_server_fails_alone(
+    acme: Organization, engine: ScriptedServer, pump: Pump, death: str
+) -> None:
+    lines = [chat_line(f"row-{row}", death if row == 5 else "fine") for row in range(10)]
+    job = approve(wait_for(submit(acme, "\n".join(lines).encode()), "cost_ready"))
+    stop = threading.Event()
+
+    def nurse() -> None:
+        while not stop.wait(0.05):
+            if not engine.alive:
+                engine.restart()
+
+    nursing = threading.Thread(target=nurse)
+    nursing.start()
+    try:
+        job = wait_for(job, "done", "failed", seconds=120)
+    finally:
+        stop.set()
+        nursing.join()
+    assert job.status == "done"
+    assert [line["error_type"] for line in result(job)] == [None] * 5 + ["server_died"] + [None] * 4
+
+
+def test_a_pump_that_stops_signs_off(acme: Organization, engine: Any) -> None:
+    running = Pump(region="world", lease_seconds=5)
+    running.start()
+    wait_for(submit(acme, chat_line().encode()), "cost_ready")
+    running.stop()
+    assert not Worker.objects.exists()
+    connections.close_all()

@@ -1,0 +1,124 @@
+"""The check of an input: a bad line fails the job naming the line, and nothing is ever charged for it."""
+
+import json
+
+import pytest
+
+from accounts.models import Organization
+from billing.selectors import balances
+from jobs import storage
+from jobs.models import Chunk, Job
+from jobs.run import validation
+from jobs.storage import keys
+from tests.jobs.run.driver import chat_line, submit, validate
+
+GOOD = chat_line("good").encode()
+
+
+def reason(job: Job) -> str:
+    report = json.loads(storage.store().read(keys.failure(job.pk)))
+    return str(report["reason"])
+
+
+BAD = {
+    "empty file": (b"", 0, "no rows"),
+    "only blank lines": (b"\n\r\n  \n\t\n", 0, "no rows"),
+    "byte order mark": (b"\xef\xbb\xbf" + GOOD, 1, "byte order mark"),
+    "invalid UTF-8": (GOOD + b"\n" + GOOD.replace(b"hello", b"\xff\xfe").replace(b"good", b"two"), 2, "UTF-8"),
+    "UTF-16": (GOOD.decode().encode("utf-16"), 1, "UTF-8"),
+    "an array": (b"[1,2,3]\n" + GOOD, 1, "an array"),
+    "null": (GOOD + b"\nnull", 2, "null"),
+    "a number": (b"42", 1, "a number"),
+    "a string": (b'"custom_id method url body"', 1, "a string"),
+    "not JSON": (GOOD + b"\n{oops}", 2, "not valid JSON"),
+    "cut in the middle": (GOOD[:-5], 1, "not valid JSON"),
+    "a body that is a string": (GOOD.replace(GOOD[GOOD.index(b'{"messages') : -1], b'"text"'), 1, "body must be"),
+    "a duplicate custom_id": (GOOD + b"\n\n" + GOOD, 3, "already used on line 1"),
+    "NaN": (chat_line("x", temperature=float("nan")).encode(), 1, "not valid JSON"),
+    "deep nesting": (b'{"custom_id":"x","body":' + b"[" * 100_000 + b"]" * 100_000 + b"}", 1, "deep"),
+    "a lone surrogate": (GOOD.replace(b"hello", b"\\ud800"), 1, "not valid JSON"),
+    "no custom_id": (b'{"method":"POST","url":"/v1/chat/completions","body":{"messages":[]}}', 1, "custom_id"),
+    "GET": (GOOD.replace(b"POST", b"GET"), 1, "method must be POST"),
+    "another url": (GOOD.replace(b"chat/completions", b"embeddings"), 1, "url must be"),
+    "a stream": (chat_line("x", stream=True).encode(), 1, "stream"),
+    "no messages": (chat_line("x").replace('"messages"', '"massages"').encode(), 1, "messages"),
+    "a row longer than the context": (chat_line("x", "word " * 40_000).encode(), 1, "too long"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_line_fails_the_job_naming_it(acme: Organization, name: str) -> None:
+    data, line, words = BAD[name]
+    before = balances.get(acme.pk)
+    job = validate(submit(acme, data))
+    assert (job.status, job.failure_code, job.failure_line or 0) == ("failed", "invalid_input", line)
+    assert words in reason(job)
+    assert not line or f"Line {line}: " in reason(job)
+    assert job.charge_cents == 0
+    assert balances.get(acme.pk) == before
+    assert not Chunk.objects.filter(job=job, closed=False).exists()
+
+
+FINE = {
+    "one row": (GOOD, 1),
+    "no last line end": (GOOD + b"\n" + chat_line("b").encode(), 2),
+    "blank lines at the end": (GOOD + b"\n\n\r\n  \n", 1),
+    "blank lines between": (b"\n" + GOOD + b"\n\n" + chat_line("b").encode(), 2),
+    "CRLF": (GOOD + b"\r\n" + chat_line("b").encode() + b"\r\n", 2),
+    "NUL in a prompt": (chat_line("x", "a\x00b").encode(), 1),
+    "escaped characters in an id": (chat_line("ü\n\t\"'\\ \U0001f600").encode(), 1),
+    "a duplicate key": (GOOD.replace(b'"custom_id"', b'"custom_id":"first","custom_id"'), 1),
+    "a line of five million bytes": (chat_line("x", "\u00a0" * 2_500_000).encode(), 1),
+}
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_an_unusual_but_correct_file_is_priced(acme: Organization, name: str) -> None:
+    data, rows = FINE[name]
+    job = validate(submit(acme, data))
+    assert (job.status, job.row_count) == ("cost_ready", rows)
+    assert job.quote_cents is not None
+    assert job.quote_cents >= 1
+
+
+def test_every_problem_is_reported_up_to_a_hundred(acme: Organization) -> None:
+    job = validate(submit(acme, b"null\n" * 150))
+    report = json.loads(storage.store().read(keys.failure(job.pk)))
+    assert [error["line"] for error in report["errors"]] == list(range(1, 101))
+
+
+def test_chunks_cover_the_file_within_their_bounds(acme: Organization, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(validation, "CHUNK_ROWS", 4)
+    monkeypatch.setattr(validation, "CHUNK_BYTES", 700)
+    lines = [chat_line(f"row-{row}", "x" * (row * 40 % 500)) for row in range(23)]
+    data = "\n".join(lines).encode()
+    job = validate(submit(acme, data))
+    chunks = list(Chunk.objects.filter(job=job, kind="rows").order_by("index"))
+    assert [chunk.index for chunk in chunks] == list(range(len(chunks)))
+    assert sum(chunk.row_count for chunk in chunks) == 23
+    row = 0
+    for chunk in chunks:
+        assert chunk.first_row == row
+        assert 1 <= chunk.row_count <= 4
+        assert chunk.byte_end - chunk.byte_start <= 700 or chunk.row_count == 1
+        part = data[chunk.byte_start : chunk.byte_end].decode().split()
+        assert [json.loads(line)["custom_id"] for line in data[chunk.byte_start : chunk.byte_end].splitlines()] == [
+            f"row-{place}" for place in range(row, row + chunk.row_count)
+        ]
+        assert part
+        row += chunk.row_count
+
+
+def test_a_replaced_input_fails_the_job(acme: Organization) -> None:
+    job = submit(acme, GOOD)
+    storage.store().put(job.input.key, chat_line("other").encode())
+    job = validate(job)
+    assert (job.status, job.failure_code) == ("failed", "invalid_input")
+    assert "replaced or deleted" in reason(job)
+
+
+def test_a_given_cap_that_does_not_fit_beside_the_longest_row_names_the_row(acme: Organization) -> None:
+    job = validate(submit(acme, chat_line("long", "word " * 32_000).encode(), requested_max_output_tokens=4000))
+    assert job.status == "failed"
+    assert "Row 'long' is too long" in reason(job)
+    assert "lower max_output_tokens" in reason(job)

@@ -15,6 +15,15 @@ class RowError(InvalidRequest):
         super().__init__(message, code=code, param=param)
 
 
+class TemplateRefused(RowError):
+    """The chat template refuses a row's messages; `index` is the row's place in the counted batch."""
+
+    def __init__(self, index: int, *, model_id: str, reason: str) -> None:
+        sentence = f"the chat template of model '{model_id}' refuses these messages: {reason[:200]}"
+        super().__init__("template_refused", sentence, "body.messages")
+        self.index = index
+
+
 _SENTENCES: Final[dict[str, str]] = {
     "invalid_encoding": "the line is not valid UTF-8: save the file as UTF-8",
     "byte_order_mark": "the line starts with a byte order mark: save the file as UTF-8 without one",
@@ -39,7 +48,6 @@ _SENTENCES: Final[dict[str, str]] = {
     "effort_without_reasoning": "{param} needs reasoning, which is off for this row",
     "budget_without_reasoning": "{param} is false, but the job caps reasoning with reasoning_budget {budget}: "
     "remove one of the two",
-    "template_refused": "the chat template of model '{model}' refuses these messages: {reason}",
 }
 
 

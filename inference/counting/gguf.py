@@ -58,7 +58,7 @@ class GgufTokenizer:
                 messages=_plain(row.messages), add_generation_prompt=True, **self.marks, **row.chat_template_kwargs
             )
         except TemplateError as error:
-            raise TemplateRefused(index, model_id=model_id, reason=str(error)) from error
+            raise TemplateRefused(index, model_id, str(error)) from error
 
 
 def load(weights: PackagedWeights) -> GgufTokenizer:
@@ -75,7 +75,9 @@ def _load(weights: PackagedWeights) -> GgufTokenizer:
     fields = GGUFReader(locate(weights)).fields
 
     def read(key: str) -> Any:
-        return fields[f"tokenizer.{key}"].contents()
+        if (field := fields.get(f"tokenizer.{key}")) is None:
+            raise Unavailable(f"The weight file {weights.file} lacks tokenizer.{key}: its tokens cannot be counted.")
+        return field.contents()
 
     kind = read("ggml.pre")
     if read("ggml.model") != "gpt2" or kind not in _SPLITS:

@@ -44,7 +44,7 @@ async def _count_all(server: CountingServer, rows: Sequence[Row], model_id: str)
             async with gate:
                 status, answer = await _ask(session, url, _question(server, row), model_id)
             if status in (400, 422):
-                raise TemplateRefused(index, model_id=model_id, reason=_reason(answer))
+                raise TemplateRefused(index, model_id, _reason(answer))
             return _checked(status, answer, model_id)
 
         tasks = [asyncio.create_task(one(index, row)) for index, row in enumerate(rows)]

@@ -18,7 +18,7 @@ def scripted_count(messages: Iterable[dict[str, Any]]) -> int:
 
 def _texts(message: dict[str, Any]) -> Iterator[str]:
     content = message.get("content")
-    if isinstance(content, str):
-        yield content
-    elif isinstance(content, list):
-        yield from (part["text"] for part in content if part.get("type") == "text")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    for part in parts:
+        if isinstance(text := part.get("text"), str):
+            yield text

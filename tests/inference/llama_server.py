@@ -11,7 +11,7 @@ params.port = 0
 params.n_ctx = 8192
 params.n_parallel = 4
 params.cpuparams.n_threads = 1
-params.cpuparams_batch.n_threads = 2
+params.cpuparams_batch.n_threads = 1
 params.cache_ram_mib = 0
 params.use_jinja = True
 # A trailing assistant message is a turn of its own, as vLLM reads it, not the start of the answer.

@@ -75,22 +75,34 @@ CONVERSATIONS: tuple[Messages, ...] = (
 )
 
 
-def generated(count: int) -> list[Messages]:
-    """Conversations of one to four turns, each turn a few of the texts run together."""
+# Short, because the server reads every prompt it bills.
+SNIPPETS = (
+    *"aZ 1\n\t.ä漢🙂½\u0000\u200b",
+    "  ",
+    "\r\n",
+    "it's",
+    " dogs",
+    "12345",
+    "don't",
+    "<|im_end|>",
+    "</s>",
+    "x_y",
+    "!=",
+    "é\u0301",
+)
+
+
+def generated(pieces: Sequence[str], *, most: int, count: int) -> list[Messages]:
+    """Conversations of one to three turns, each turn up to `most` pieces run together."""
     draw = random.Random(20261129)
-    made: list[Messages] = []
-    for _ in range(count):
-        roles = draw.choice((("user",), ("system", "user"), ("user", "assistant", "user"), ("developer", "user")))
-        made.append(
-            [
-                {
-                    "role": role,
-                    "content": draw.choice(("", " ", "\n", "1")).join(draw.sample(TEXTS, draw.randint(1, 3))),
-                }
-                for role in roles
-            ]
-        )
-    return made
+    shapes = (("user",), ("system", "user"), ("user", "assistant", "user"), ("developer", "user"))
+    return [
+        [
+            {"role": role, "content": "".join(draw.choices(pieces, k=draw.randint(0, most)))}
+            for role in draw.choice(shapes)
+        ]
+        for _ in range(count)
+    ]
 
 
 class Llama:
@@ -153,10 +165,17 @@ def counted(model: Model, conversations: Sequence[Messages]) -> list[int]:
 
 def test_counts_equal_what_the_server_bills(model: Model, llama: Llama) -> None:
     singles: list[Messages] = [[{"role": "user", "content": text}] for text in TEXTS]
-    conversations = [*singles, *CONVERSATIONS, *generated(200)]
+    conversations = [*singles, *CONVERSATIONS, *generated(SNIPPETS, most=8, count=180)]
     with ThreadPoolExecutor(4) as pool:
         billed = list(pool.map(llama.billed, conversations))
     assert counted(model, conversations) == billed
+
+
+def test_counts_equal_for_long_conversations(model: Model, llama: Llama) -> None:
+    conversations = generated((*TEXTS, *SNIPPETS), most=60, count=200)
+    with ThreadPoolExecutor(4) as pool:
+        expected = list(pool.map(llama.tokenized, conversations))
+    assert counted(model, conversations) == expected
 
 
 def test_counts_equal_for_every_code_point(model: Model, llama: Llama) -> None:

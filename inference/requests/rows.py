@@ -16,9 +16,11 @@ from inference.requests.options import ANSWER_TOKENS, MAX_TEMPERATURE, RowOption
 from inference.requests.response_format import check_response_format, constrains, upstream_format
 from inference.requests.thinking import check_thinking
 
-__all__ = ["Row", "RowError", "RowOptions", "parse", "upstream_body"]
+__all__ = ["Row", "RowError", "RowOptions", "parse", "upstream_body", "url_path"]
 
 URL = "/v1/chat/completions"
+# The route below a server's base URL that answers a row.
+url_path = "/chat/completions"
 
 # The writer of JSON stops at 254 levels; a row this shallow cannot come near it.
 _SURELY_SHALLOW = 200
@@ -33,11 +35,6 @@ class Row(msgspec.Struct, frozen=True):
     chat_template_kwargs: dict[str, Any]
     response_format: dict[str, Any] | None
     temperature: float | None
-
-    @property
-    def url_path(self) -> str:
-        """The route below a server's base URL that answers this row."""
-        return "/chat/completions"
 
 
 def parse(line: bytes, *, model: Model, options: RowOptions) -> Row:

@@ -218,7 +218,3 @@ def test_call_history_is_sent_in_one_spelling() -> None:
         "content": None,
         "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
     }
-
-
-def test_answer_route_is_below_the_base_url() -> None:
-    assert parse(line(), model=model_named(TEXT_MODEL), options=RowOptions()).url_path == "/chat/completions"

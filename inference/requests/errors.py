@@ -3,7 +3,7 @@
 Sentences name the field themselves where it is fixed; `param` carries the path as the sender wrote it.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from anex.core.errors import InvalidRequest
 
@@ -13,6 +13,22 @@ class RowError(InvalidRequest):
 
     def __init__(self, code: str, message: str, param: str | None = None) -> None:
         super().__init__(message, code=code, param=param)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Rows are also checked in other processes, and an exception crosses by what it was made of."""
+        return type(self), (self.code, self.message, self.param)
+
+
+class TemplateRefused(RowError):
+    """The chat template refuses a row's messages; `index` is the row's place in the counted batch."""
+
+    def __init__(self, index: int, model_id: str, reason: str) -> None:
+        refusal = row_error("template_refused", "body.messages", model=model_id, reason=reason[:200])
+        super().__init__(refusal.code, refusal.message, refusal.param)
+        self.index, self.model_id, self.reason = index, model_id, reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.index, self.model_id, self.reason)
 
 
 _SENTENCES: Final[dict[str, str]] = {

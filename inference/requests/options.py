@@ -55,7 +55,7 @@ def _check_fields(model: Model, options: RowOptions, dimensions: int | None, vid
         foreign["dimensions"] = dimensions
     for name, value in foreign.items():
         if value is not None:
-            raise _refused(f"model '{model.id}' does not support {name}", name)
+            raise _refused(name, f"model '{model.id}' does not support {name}")
 
 
 def _check_dimensions(model: Model, dimensions: int | None) -> None:
@@ -63,24 +63,24 @@ def _check_dimensions(model: Model, dimensions: int | None) -> None:
     if dimensions is None or widths is None or widths.min_dimensions <= dimensions <= widths.dimensions:
         return
     span = f"from {widths.min_dimensions} to {widths.dimensions}"
-    raise _refused(f"dimensions {dimensions} is outside the range of {model.id}: {span}", "dimensions")
+    raise _refused("dimensions", f"dimensions {dimensions} is outside the range of {model.id}: {span}")
 
 
 def _check_output(model: Model, options: RowOptions) -> None:
     cap, ceiling = options.max_output_tokens, model.max_output_tokens
     if cap is not None and cap < 1:
-        raise _refused("max_output_tokens must be at least 1", "max_output_tokens")
+        raise _refused("max_output_tokens", "max_output_tokens must be at least 1")
     if cap is not None and ceiling is not None and cap > ceiling:
         raise _refused(
-            f"max_output_tokens {cap} is above the {ceiling}-token ceiling of {model.id}", "max_output_tokens"
+            "max_output_tokens", f"max_output_tokens {cap} is above the {ceiling}-token ceiling of {model.id}"
         )
     if options.temperature is not None and not 0 <= options.temperature <= MAX_TEMPERATURE:
-        raise _refused(f"temperature must be a number from 0 to {MAX_TEMPERATURE}", "temperature")
+        raise _refused("temperature", f"temperature must be a number from 0 to {MAX_TEMPERATURE}")
 
 
 def _check_reasoning(model: Model, options: RowOptions) -> None:
     if options.reasoning and model.reasoning == "none":
-        raise _refused(f"model '{model.id}' produces no reasoning: leave reasoning out or set it to false", "reasoning")
+        raise _refused("reasoning", f"model '{model.id}' produces no reasoning: leave reasoning out or set it to false")
 
 
 def _check_budget(model: Model, options: RowOptions) -> None:
@@ -88,19 +88,26 @@ def _check_budget(model: Model, options: RowOptions) -> None:
     if budget is None:
         return
     if budget < 0:
-        raise _refused("reasoning_budget must be 0 or more", "reasoning_budget")
+        raise _refused("reasoning_budget", "reasoning_budget must be 0 or more")
     if budget == 0:
         return
     if not model.takes_budget:
-        raise _refused(f"model '{model.id}' does not support reasoning_budget: leave it out or set it to 0")
+        raise _refused(
+            "reasoning_budget", f"model '{model.id}' does not support reasoning_budget: leave it out or set it to 0"
+        )
     if options.reasoning is False:
-        raise _refused("reasoning_budget needs reasoning: remove it or do not set reasoning to false")
+        raise _refused(
+            "reasoning_budget", "reasoning_budget needs reasoning: remove it or do not set reasoning to false"
+        )
     if constrains(options.response_format):
-        raise _refused("reasoning_budget cannot be combined with response_format: remove one of the two")
+        raise _refused(
+            "reasoning_budget", "reasoning_budget cannot be combined with response_format: remove one of the two"
+        )
     if cap is not None and budget > cap - ANSWER_TOKENS:
         raise _refused(
+            "reasoning_budget",
             f"reasoning_budget {budget} must be at least {ANSWER_TOKENS} below max_output_tokens {cap}, "
-            "so that the answer has room"
+            "so that the answer has room",
         )
 
 
@@ -109,12 +116,14 @@ def _check_effort(model: Model, options: RowOptions) -> None:
     if effort is None:
         return
     if not model.effort_levels:
-        raise _refused(f"model '{model.id}' has no reasoning effort levels", "reasoning_effort")
+        raise _refused("reasoning_effort", f"model '{model.id}' has no reasoning effort levels")
     if effort not in model.effort_levels:
         levels = ", ".join(model.effort_levels)
-        raise _refused(f"reasoning_effort of {model.id} must be one of {levels}", "reasoning_effort")
+        raise _refused("reasoning_effort", f"reasoning_effort of {model.id} must be one of {levels}")
     if options.reasoning is False:
-        raise _refused("reasoning_effort needs reasoning: remove it or do not set reasoning to false")
+        raise _refused(
+            "reasoning_effort", "reasoning_effort needs reasoning: remove it or do not set reasoning to false"
+        )
 
 
 def _check_video_fps(model: Model, fps: float | None) -> None:
@@ -122,12 +131,12 @@ def _check_video_fps(model: Model, fps: float | None) -> None:
         return
     ceiling = model.media.video.max_fps if model.media and model.media.video else None
     if ceiling is None:
-        raise _refused(f"model '{model.id}' does not support video_fps", "video_fps")
+        raise _refused("video_fps", f"model '{model.id}' does not support video_fps")
     if fps > ceiling:
-        raise _refused(f"video_fps {fps:g} is above the {ceiling:g} fps ceiling of {model.id}", "video_fps")
+        raise _refused("video_fps", f"video_fps {fps:g} is above the {ceiling:g} fps ceiling of {model.id}")
     if not fps > 0:
-        raise _refused("video_fps must be above 0", "video_fps")
+        raise _refused("video_fps", "video_fps must be above 0")
 
 
-def _refused(message: str, param: str | None = None) -> Unprocessable:
-    return Unprocessable(message, param=param or message.split(" ", 1)[0])
+def _refused(param: str, message: str) -> Unprocessable:
+    return Unprocessable(message, param=param)

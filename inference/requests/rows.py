@@ -19,6 +19,7 @@ from inference.requests.thinking import check_thinking
 __all__ = ["Row", "RowError", "RowOptions", "parse", "upstream_body", "url_path"]
 
 URL = "/v1/chat/completions"
+# The route below a server's base URL that answers a row.
 url_path = "/chat/completions"
 
 # The writer of JSON stops at 254 levels; a row this shallow cannot come near it.

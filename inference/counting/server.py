@@ -1,0 +1,95 @@
+"""Counts tokens by asking the model server itself: vLLM's `/tokenize` applies the model's own chat template."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import aiohttp
+import orjson
+
+from anex.core.errors import Unavailable
+from inference.requests.errors import TemplateRefused
+from inference.requests.rows import Row
+
+_IN_FLIGHT = 16
+_TIMEOUT = aiohttp.ClientTimeout(total=60, connect=5)
+
+
+class CountingServer(Protocol):
+    """What counting needs of a model server; `base_url` ends in `/v1`."""
+
+    @property
+    def base_url(self) -> str: ...
+    @property
+    def served_name(self) -> str: ...
+    @property
+    def api_key(self) -> str: ...
+
+
+def count(server: CountingServer, rows: Sequence[Row], *, model_id: str) -> list[int]:
+    """Tokens of each row, at most 16 questions at a time. Synchronous: call it from a thread without an event loop.
+
+    Raises `Unavailable` where the server does not answer sensibly, `TemplateRefused` for a row it refuses.
+    """
+    return asyncio.run(_count_all(server, rows, model_id))
+
+
+async def _count_all(server: CountingServer, rows: Sequence[Row], model_id: str) -> list[int]:
+    headers = {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}
+    url = server.base_url.rstrip("/").removesuffix("/v1") + "/tokenize"
+    gate = asyncio.Semaphore(_IN_FLIGHT)
+    async with aiohttp.ClientSession(timeout=_TIMEOUT, headers=headers) as session:
+
+        async def one(index: int, row: Row) -> int:
+            async with gate:
+                status, answer = await _ask(session, url, _question(server, row), model_id)
+            if status in (400, 422):
+                raise TemplateRefused(index, model_id, _reason(answer))
+            return _checked(status, answer, model_id)
+
+        tasks = [asyncio.create_task(one(index, row)) for index, row in enumerate(rows)]
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            # After the first failure the others are not waited for, so they must not outlive the session.
+            for task in tasks:
+                task.cancel()
+
+
+def _question(server: CountingServer, row: Row) -> bytes:
+    return orjson.dumps(
+        {
+            "model": server.served_name,
+            "messages": row.messages,
+            "add_generation_prompt": True,
+            "chat_template_kwargs": row.chat_template_kwargs,
+        }
+    )
+
+
+async def _ask(session: aiohttp.ClientSession, url: str, body: bytes, model_id: str) -> tuple[int, Any]:
+    try:
+        async with session.post(
+            url, data=body, headers={"Content-Type": "application/json"}, allow_redirects=False
+        ) as response:
+            return response.status, orjson.loads(await response.read())
+    except (aiohttp.ClientError, TimeoutError, orjson.JSONDecodeError) as error:
+        raise _unavailable(model_id) from error
+
+
+def _checked(status: int, answer: Any, model_id: str) -> int:
+    count = answer.get("count") if isinstance(answer, dict) else None
+    if status != 200 or type(count) is not int or count < 0:
+        raise _unavailable(model_id)
+    return count
+
+
+def _reason(answer: Any) -> str:
+    """The server's own words, wherever its version puts them."""
+    error = answer.get("error", answer) if isinstance(answer, dict) else None
+    message = error.get("message") if isinstance(error, dict) else None
+    return message if isinstance(message, str) else "it gives no reason"
+
+
+def _unavailable(model_id: str) -> Unavailable:
+    return Unavailable(f"The server of model {model_id} could not count tokens; try again.", retry_after=5)

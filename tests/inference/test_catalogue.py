@@ -1,0 +1,193 @@
+"""The catalogue holds the facts the references give, refuses anything else, and says where a file is wrong."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.checks import run_checks
+from django.core.management import CommandError, call_command
+from msgspec import to_builtins
+
+from inference import checks
+from inference.catalogue import Model, all_models, get
+from inference.catalogue.loading import FOLDER, CatalogueError, load
+from inference.catalogue.schema import PackagedWeights
+
+TEXT, VISION, OMNI = ("text",), ("text", "image"), ("text", "image", "audio", "video")
+CLIPS = ("text", "image", "video")
+
+# id: task, inputs, context, output ceiling, reasoning
+FACTS: dict[str, tuple[str, tuple[str, ...], int, int | None, str]] = {
+    "glm-5.2": ("chat", TEXT, 32768, 32768, "budget"),
+    "qwen3.8-27b": ("chat", CLIPS, 32768, 32768, "effort"),
+    "qwen3.6-27b": ("chat", VISION, 32768, 32768, "budget"),
+    "gemma4-31b": ("chat", VISION, 32768, 32768, "budget"),
+    "gemma4-12b": ("chat", OMNI, 32768, 32768, "budget"),
+    "qwen3-14b": ("chat", TEXT, 32768, 32768, "budget"),
+    "nemotron-3-nano-omni-30b": ("chat", OMNI, 32768, 32768, "budget"),
+    "qwen3-embedding-8b": ("embed", TEXT, 32768, None, "none"),
+    "qwen3-vl-embedding-8b": ("embed", CLIPS, 32768, None, "none"),
+    "qwen3-vl-embedding-2b": ("embed", CLIPS, 32768, None, "none"),
+    "laya": ("decide", TEXT, 1024, None, "none"),
+}
+LOCAL = {"smollm2-135m-instruct", "minilm-l6-v2", "scripted"}
+
+
+def model_named(model_id: str) -> Model:
+    model = get(model_id)
+    assert model is not None
+    return model
+
+
+def media_of(model_id: str) -> dict[str, dict[str, Any]]:
+    media: dict[str, dict[str, Any]] = to_builtins(model_named(model_id).media)
+    return {kind: {name: fact for name, fact in facts.items() if fact} for kind, facts in media.items() if facts}
+
+
+def test_catalogue_lists_the_eleven_models_and_the_local_ones() -> None:
+    assert {model.id for model in all_models()} == set(FACTS) | LOCAL
+
+
+@pytest.mark.parametrize("model_id", FACTS)
+def test_reference_facts_are_carried_over(model_id: str) -> None:
+    model = model_named(model_id)
+    found = (model.task, model.inputs, model.context_tokens, model.max_output_tokens, model.reasoning)
+    assert found == FACTS[model_id]
+
+
+@pytest.mark.parametrize("model_id", FACTS)
+def test_weights_nobody_published_are_unknown(model_id: str) -> None:
+    assert model_named(model_id).weights is None
+
+
+def test_effort_levels_and_wide_context_belong_to_one_model() -> None:
+    model = model_named("qwen3.8-27b")
+    assert (model.effort_levels, model.default_effort) == (("low", "medium", "xhigh"), "xhigh")
+    assert model.visual_context_tokens == 131072
+    assert [other.id for other in all_models() if other.effort_levels or other.visual_context_tokens] == [model.id]
+
+
+def test_media_rates_and_clip_ceilings_are_the_references() -> None:
+    assert media_of("qwen3.8-27b") == {
+        "image": {"max_tokens": 200, "max_inline_mb": 20},
+        "video": {
+            "max_seconds": 120,
+            "default_fps": 1,
+            "max_fps": 20,
+            "tokens_per_frame": 105,
+            "min_frames": 2,
+            "max_frames": 768,
+            "max_inline_mb": 150,
+        },
+    }
+    assert media_of("nemotron-3-nano-omni-30b") == {
+        "image": {"max_tokens": 3328, "max_inline_mb": 20},
+        "audio": {"max_seconds": 2400, "tokens_per_second": 12.5, "max_inline_mb": 90},
+        "video": {
+            "max_seconds": 60,
+            "default_fps": 2,
+            "max_fps": 20,
+            "tokens_per_frame": 256,
+            "min_frames": 2,
+            "max_inline_mb": 150,
+        },
+    }
+    assert media_of("gemma4-12b") == {
+        "image": {"max_tokens": 280, "max_inline_mb": 20},
+        "audio": {"max_seconds": 30, "tokens_per_second": 25, "max_inline_mb": 20},
+        "video": {
+            "max_seconds": 60,
+            "default_fps": 1,
+            "tokens_per_frame": 74,
+            "min_frames": 2,
+            "max_inline_mb": 150,
+        },
+    }
+    assert media_of("gemma4-31b")["image"]["max_tokens"] == 280
+    assert media_of("qwen3.6-27b")["image"]["max_tokens"] == 1280
+
+
+@pytest.mark.parametrize(
+    ("model_id", "native", "narrowest"),
+    [
+        ("qwen3-embedding-8b", 4096, 32),
+        ("qwen3-vl-embedding-8b", 4096, 64),
+        ("qwen3-vl-embedding-2b", 2048, 64),
+        ("minilm-l6-v2", 384, 384),
+    ],
+)
+def test_vector_widths(model_id: str, native: int, narrowest: int) -> None:
+    embedding = model_named(model_id).embedding
+    assert embedding is not None
+    assert (embedding.dimensions, embedding.min_dimensions) == (native, narrowest)
+
+
+def test_decision_limits() -> None:
+    decisions = model_named("laya").decisions
+    assert decisions is not None
+    assert (decisions.max_questions, decisions.max_state_characters, decisions.option_tokens) == (64, 50_000, 192)
+    assert decisions.latin_context_tokens == 512
+
+
+def test_local_models_are_countable_where_rows_can_run() -> None:
+    assert isinstance(model_named("smollm2-135m-instruct").weights, PackagedWeights)
+    assert {model.id for model in all_models() if model.task == "chat"} == {
+        model.id for model in all_models() if model.countable
+    }
+
+
+def test_unknown_id_is_none() -> None:
+    assert get("QWEN3-14B") is None
+
+
+CHAT = "id: m\ntask: chat\ncontext_tokens: 10\nmax_output_tokens: 5\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        (CHAT + "colour: red\n", "colour"),
+        (CHAT + "media: {image: {max_inline_mb: 20, colour: red}}\ninputs: [text, image]\n", "$.media.image"),
+        (CHAT.replace("10", "0"), "$.context_tokens"),
+        (CHAT.replace("10", "ten"), "$.context_tokens"),
+        (CHAT.replace("chat", "paint"), "$.task"),
+        (CHAT.replace("id: m", "id: M"), "$.id"),
+        (CHAT.replace("id: m", "id: n"), "$.id"),
+        (CHAT + "tokenizer: gguf\n", "tokenizer: gguf needs weights"),
+        (CHAT + "inputs: [text, image]\n", "media must describe"),
+        (CHAT + "reasoning: effort\n", "effort_levels"),
+        (CHAT + "embedding: {dimensions: 4, min_dimensions: 2}\n", "embedding belongs"),
+        (CHAT.replace("max_output_tokens: 5\n", ""), "max_output_tokens"),
+        ("id: m\ntask: embed\ncontext_tokens: 1\nembedding: {dimensions: 4, min_dimensions: 8}\n", "$.embedding"),
+        ("id: [", "m.yaml"),
+        ("\x00", "m.yaml"),
+    ],
+)
+def test_bad_file_is_refused_with_its_name_and_field(tmp_path: Path, text: str, field: str) -> None:
+    (tmp_path / "m.yaml").write_text(text)
+    with pytest.raises(CatalogueError) as refusal:
+        load(tmp_path)
+    assert str(refusal.value).startswith("m.yaml: ")
+    assert field in str(refusal.value)
+
+
+def test_system_check_names_every_bad_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.yaml").write_text("id: a\n")
+    (tmp_path / "b.yaml").write_text(CHAT.replace("id: m", "id: b"))
+    (tmp_path / "c.yaml").write_text(CHAT.replace("id: m", "id: c") + "colour: red\n")
+    monkeypatch.setattr(checks, "FOLDER", tmp_path)
+    found = [message for message in run_checks() if message.id == "inference.E001"]
+    assert ["a.yaml" in found[0].msg, "c.yaml" in found[1].msg, len(found)] == [True, True, 2]
+
+
+def test_command_passes_the_shipped_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("catalogue", "check")
+    assert capsys.readouterr().out == f"{len(list(FOLDER.glob('*.yaml')))} models, no problem found.\n"
+
+
+def test_command_fails_for_a_folder_with_a_bad_file_or_none(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"holds no \.yaml file"):
+        call_command("catalogue", "check", str(tmp_path))
+    (tmp_path / "m.yaml").write_text(CHAT + "colour: red\n")
+    with pytest.raises(CommandError, match=r"m\.yaml: .*colour"):
+        call_command("catalogue", "check", str(tmp_path))

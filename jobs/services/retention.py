@@ -13,6 +13,8 @@ from jobs.storage import store
 
 # A submit that found the input ready has made its job by then, and an upload that was on its way has ended.
 MARGIN = timedelta(minutes=10)
+# Longer than anything is being written.
+UNFINISHED = timedelta(days=1)
 
 
 def expire_inputs(now: datetime) -> int:
@@ -36,3 +38,8 @@ def expire_inputs(now: datetime) -> int:
         store(source.region).delete([source.key])
         purged += Input.objects.filter(pk=source.pk, purged_at=None).update(purged_at=now)
     return purged
+
+
+def discard_unfinished(now: datetime) -> int:
+    """Drop what uploads and workers that died left half written; answers how many. Raises StoreUnavailable."""
+    return store(settings.ANEX_REGION).discard_unfinished(before=now - UNFINISHED)

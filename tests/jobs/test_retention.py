@@ -2,15 +2,18 @@
 
 from datetime import timedelta
 from pathlib import Path
+from threading import Thread
 
 import pytest
+from django.db import connection
 
 from anex.core import clock
 from jobs.lifecycle import TERMINAL, Status
 from jobs.models import Input
 from jobs.services.inputs import RETENTION, UPLOAD_GRACE, UPLOAD_WINDOW
-from jobs.services.retention import MARGIN, expire_inputs
+from jobs.services.retention import MARGIN, UNFINISHED, discard_unfinished, expire_inputs
 from jobs.storage import store
+from jobs.storage.interface import StoreUnavailable
 from tests.factories import make_input, make_job, make_organization
 
 NOW = clock.now()
@@ -95,3 +98,31 @@ def test_an_upload_that_landed_unseen_is_kept_its_days(acme):
     assert expire_inputs(NOW) == 0
     assert seen(source) == ("ready", False, True)
     assert source.expires_at == NOW + RETENTION
+
+
+def test_half_written_objects_are_dropped_after_a_day():
+    with pytest.raises(StoreUnavailable), store().writer("jobs/a/result") as writer:
+        writer.write(b"half")
+        assert discard_unfinished(clock.now() + UNFINISHED - timedelta(minutes=1)) == 0
+        assert discard_unfinished(clock.now() + UNFINISHED + timedelta(minutes=1)) == 1
+    assert store().stat("jobs/a/result") is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_sweeps_at_once_delete_each_input_once(acme):
+    for _ in range(20):
+        old(acme)
+    counts = []
+
+    def work() -> None:
+        try:
+            counts.append(expire_inputs(NOW))
+        finally:
+            connection.close()
+
+    threads = [Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(counts) == Input.objects.filter(status="expired", purged_at=NOW).count() == 20

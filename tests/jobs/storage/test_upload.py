@@ -89,6 +89,12 @@ def test_the_cap_itself_is_allowed_and_one_byte_more_is_not(web: Web, target: Up
     assert web.files() == []
 
 
+def test_a_client_that_sends_far_too_much_still_hears_why(web: Web, target: UploadTarget) -> None:
+    answer = send(target, b"x" * 20 * MIB)
+    assert (answer.status_code, code(answer)) == (400, "EntityTooLarge")
+    assert web.files() == []
+
+
 @pytest.mark.parametrize(
     ("changes", "status", "expected"),
     [

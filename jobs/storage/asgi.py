@@ -197,6 +197,8 @@ async def _send_blocks(read: Callable[[int], bytes], length: int, receive: Recei
     try:
         while length and not gone.done():
             block = await asyncio.to_thread(read, min(SEND_BYTES, length))
+            if not block:
+                raise OSError("an object's file ended before its size")
             length -= len(block)
             async with asyncio.timeout(SILENCE_S):
                 await send({"type": "http.response.body", "body": block, "more_body": True})

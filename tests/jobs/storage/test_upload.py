@@ -152,6 +152,12 @@ def test_a_field_given_twice_is_refused(web: Web, target: UploadTarget) -> None:
     assert web.files() == []
 
 
+def test_endless_empty_fields_are_refused(web: Web, target: UploadTarget) -> None:
+    fields = target.fields | {f"field-{number}": "" for number in range(5000)}
+    status, body = post(target, form(UploadTarget(target.url, fields), [b"x"]))
+    assert (status, b"MaxPostPreDataLengthExceeded" in body) == (400, True)
+
+
 def test_fields_after_the_file_come_too_late(web: Web, target: UploadTarget) -> None:
     parts = [("file", ("f", b"x")), *((name, (None, value)) for name, value in target.fields.items())]
     answer = requests.post(target.url, files=parts, timeout=30)

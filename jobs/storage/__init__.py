@@ -1,0 +1,36 @@
+"""Where inputs, parts and results are kept: S3 when a bucket is named, else the local disk."""
+
+from functools import lru_cache
+
+from django.conf import settings
+from django.utils.crypto import salted_hmac
+
+from jobs.storage.interface import Store, StoreUnavailable
+from jobs.storage.local import LocalStore
+from jobs.storage.s3 import S3Store, connect
+
+
+def store(region: str = "world") -> Store:
+    """The region's store. A process reaches only the store of the region it serves; StoreUnavailable otherwise."""
+    if region != settings.ANEX_REGION:
+        raise StoreUnavailable(f"Data of the region {region} is not kept here.")
+    if settings.ANEX_S3_BUCKET:
+        return _s3(settings.ANEX_S3_BUCKET, settings.ANEX_S3_ENDPOINT_URL, settings.ANEX_S3_REGION)
+    return local_store()
+
+
+def local_store() -> LocalStore:
+    """The local disk's store of the region this process serves."""
+    region = settings.ANEX_REGION
+    return LocalStore(
+        settings.ANEX_STORAGE_DIR / region,
+        region=region,
+        public_url=settings.ANEX_PUBLIC_URL,
+        secret=salted_hmac("anex.jobs.storage", region, algorithm="sha256").hexdigest(),
+    )
+
+
+@lru_cache(maxsize=4)
+def _s3(bucket: str, endpoint_url: str, region: str) -> S3Store:
+    # Making a client reads botocore's data files; one is enough for every thread.
+    return S3Store(connect(endpoint_url=endpoint_url, region=region), bucket)

@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import OperationalError, connection, connections, transaction
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import AuditEvent
 from anex.core.money import cents_to_nano
@@ -111,12 +112,17 @@ def test_waits_for_a_claim_under_way(acme, key: KeyInHand):
         claiming.set_autocommit(False)
         with claiming.cursor() as cursor:
             cursor.execute("SELECT 1 FROM jobs_job WHERE id = %s FOR SHARE", [job.pk])
-        with pytest.raises(OperationalError, match="lock timeout"), transaction.atomic():
+        with (
+            CaptureQueriesContext(connection) as ran,
+            pytest.raises(OperationalError, match="lock timeout"),
+            transaction.atomic(),
+        ):
             with connection.cursor() as cursor:
                 cursor.execute("SET LOCAL lock_timeout = '50ms'")
             cancellations.cancel(organization_id=acme.pk, job_id=job.pk, actor=key.caller.actor)
     finally:
         claiming.rollback()
         claiming.close()
+    assert not any("jobs_chunk" in query["sql"] for query in ran)
     cancelled = cancellations.cancel(organization_id=acme.pk, job_id=job.pk, actor=key.caller.actor)
     assert cancelled.status == "cancelled"

@@ -18,7 +18,7 @@ from django.urls import re_path
 from anex.core import clock
 from jobs.storage import local_store, policy
 from jobs.storage.forms import UploadForm
-from jobs.storage.interface import ObjectMissing, Stored, StoreUnavailable
+from jobs.storage.interface import UPLOAD_LIMIT_S, ObjectMissing, Stored, StoreUnavailable
 from jobs.storage.local import OBJECT_PATH, LocalStore
 from jobs.storage.policy import Refused
 
@@ -30,7 +30,6 @@ Headers = dict[str, str]
 Resource = TypeVar("Resource")
 
 SILENCE_S = 60
-UPLOAD_LIMIT_S = 3600
 WRITE_BYTES = 1024 * 1024
 # Small enough that a slow client takes one within SILENCE_S.
 SEND_BYTES = 256 * 1024
@@ -198,6 +197,8 @@ async def _send_blocks(read: Callable[[int], bytes], length: int, receive: Recei
     try:
         while length and not gone.done():
             block = await asyncio.to_thread(read, min(SEND_BYTES, length))
+            if not block:
+                raise OSError("an object's file ended before its size")
             length -= len(block)
             async with asyncio.timeout(SILENCE_S):
                 await send({"type": "http.response.body", "body": block, "more_body": True})

@@ -90,21 +90,24 @@ class UploadForm:
     def _begin_content(self) -> None:
         if not self._name:
             raise _malformed()
-        if self._name == FILE_FIELD and not self.has_file:
-            self.has_file = True
-        elif self.has_file:
+        if self.has_file:
             self._name = ""
+        elif self._name == FILE_FIELD:
+            self.has_file = True
+        else:
+            self._count(len(self._name))
 
     def _content(self, data: bytes, start: int, end: int) -> None:
         if self._name == FILE_FIELD:
             self._pieces.append(data[start:end])
         elif self._name:
-            self._field_bytes += end - start
-            if self._field_bytes > MAX_FIELD_BYTES:
-                raise Refused(
-                    "MaxPostPreDataLengthExceeded", 400, "The fields before the file are larger than allowed."
-                )
+            self._count(end - start)
             self._value += data[start:end]
+
+    def _count(self, size: int) -> None:
+        self._field_bytes += size
+        if self._field_bytes > MAX_FIELD_BYTES:
+            raise Refused("MaxPostPreDataLengthExceeded", 400, "The fields before the file are larger than allowed.")
 
     def _end_part(self) -> None:
         if not self._name or self._name == FILE_FIELD:

@@ -13,6 +13,8 @@ from typing import Protocol
 from anex.core.errors import AnexError, Unavailable
 
 BLOCK_BYTES = 4 * 1024 * 1024
+# An upload that began in its window may take this long.
+UPLOAD_LIMIT_S = 3600
 
 
 class ObjectMissing(AnexError):

@@ -126,7 +126,7 @@ def check_upload(signer: Signer, fields: Mapping[str, str], *, now: datetime) ->
     expires_at, conditions = _read_policy(fields["policy"])
     if now >= expires_at:
         raise _denied("Invalid according to Policy: Policy expired.")
-    named, bounds = _match(conditions, {**fields, "bucket": signer.bucket})
+    named, bounds = _match(conditions, {"bucket": signer.bucket, **fields})
     extra = sorted(set(fields) - named - _UNLISTED)
     if extra:
         raise _denied(f"Invalid according to Policy: Extra input fields: {', '.join(extra)}")

@@ -1,0 +1,120 @@
+"""Inputs: the target a file is uploaded to, and the moment it has landed.
+
+    awaiting_upload ──▶ ready ──▶ expired
+           └──────────────────────▲
+
+A ready input is one version of one object: its ETag is pinned by the first settle and every read names it.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.conf import settings
+
+from anex.core import clock
+from anex.core.actors import Actor
+from anex.core.errors import Conflict, Forbidden, InvalidRequest, Unprocessable
+from billing.selectors import balances
+from jobs.models import Input
+from jobs.selectors import inputs
+from jobs.storage import keys, store
+from jobs.storage.interface import UPLOAD_LIMIT_S, UploadTarget
+
+FORMATS = ("jsonl",)
+MAX_INPUT_BYTES = 1024**3
+UPLOAD_WINDOW = timedelta(hours=1)
+# The window is for the start of an upload (reference 001, POST /inputs); one that began in it may still land.
+UPLOAD_GRACE = timedelta(seconds=UPLOAD_LIMIT_S)
+RETENTION = timedelta(days=7)
+
+
+def create_upload(
+    *, organization_id: UUID, format: str | None, actor: Actor, data_residency: str | None = None
+) -> tuple[Input, UploadTarget]:
+    """An input that awaits its file, and the presigned target for 0 to MAX_INPUT_BYTES bytes (001, POST /inputs).
+
+    Raises Forbidden (residency), InvalidRequest (no format), Unprocessable (unknown format), PaymentRequired (no
+    balance), StoreUnavailable.
+    """
+    if data_residency == "eu":
+        raise Forbidden("EU data routing is not enabled for this organization. Contact us to enable it.")
+    if format is None:
+        raise InvalidRequest("format is required for a direct upload: send the file's format, jsonl.", param="format")
+    if format not in FORMATS:
+        raise Unprocessable(f"The format must be one of: {', '.join(FORMATS)}.", param="format")
+    balances.require_positive(organization_id)
+    input_id, now = uuid4(), clock.now().replace(microsecond=0)
+    source = Input(
+        id=input_id,
+        organization_id=organization_id,
+        region=settings.ANEX_REGION,
+        status=Input.State.AWAITING_UPLOAD,
+        format=format,
+        key=keys.upload(organization_id, input_id),
+        created_by=str(actor),
+        upload_expires_at=now + UPLOAD_WINDOW,
+    )
+    target = store(source.region).presign_upload(source.key, max_bytes=MAX_INPUT_BYTES, expires_at=now + UPLOAD_WINDOW)
+    source.save(force_insert=True)
+    return source, target
+
+
+def look_up(*, organization_id: UUID, input_id: UUID) -> Input:
+    """The input as it is now (001, GET /inputs/{id}). Raises NotFound, StoreUnavailable."""
+    return settle(inputs.get(organization_id, input_id))
+
+
+def settle(source: Input) -> Input:
+    """Move an input on when its object has landed or its time is over; the same row comes back, fresh.
+
+    Settles that race agree: the first one's ETag counts. Raises StoreUnavailable.
+    """
+    return settle_at(source, clock.now())
+
+
+def settle_at(source: Input, now: datetime) -> Input:
+    """`settle`, as of `now`."""
+    change = _due(source, now)
+    if change:
+        Input.objects.filter(pk=source.pk, status=source.status).update(**change)
+        source.refresh_from_db()
+    return source
+
+
+def for_job(*, organization_id: UUID, input_id: UUID | None = None, input_s3_uri: str | None = None) -> Input:
+    """The ready input a job names, an upload that just finished included (001, POST /jobs).
+
+    Raises Unprocessable unless exactly one name is given, NotFound, Conflict (not ready, expired), StoreUnavailable.
+    """
+    if input_id is not None and input_s3_uri is None:
+        source = inputs.get(organization_id, input_id)
+    elif input_s3_uri is not None and input_id is None:
+        source = inputs.get_by_uri(organization_id, input_s3_uri)
+    else:
+        raise Unprocessable("Give exactly one of input_id and input_s3_uri.", param="input_id")
+    source = settle(source)
+    if source.status == Input.State.EXPIRED:
+        raise Conflict("The input has expired. Create a new input and upload the file again.", code="input_expired")
+    if source.status != Input.State.READY:
+        raise Conflict("The input is not ready yet. Upload its file first.", code="input_not_ready")
+    return source
+
+
+def _due(source: Input, now: datetime) -> dict[str, Any]:
+    """The fields to change, none when nothing has happened."""
+    if source.status == Input.State.AWAITING_UPLOAD:
+        stored = store(source.region).stat(source.key)
+        if stored is not None:
+            return {
+                "status": Input.State.READY,
+                "etag": stored.etag,
+                "size_bytes": stored.size,
+                "expires_at": now + RETENTION,
+            }
+        lapses_at = source.upload_expires_at and source.upload_expires_at + UPLOAD_GRACE
+    elif source.status == Input.State.READY:
+        lapses_at = source.expires_at
+    else:
+        return {}
+    return {"status": Input.State.EXPIRED} if lapses_at and lapses_at <= now else {}

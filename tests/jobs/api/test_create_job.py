@@ -12,7 +12,7 @@ from accounts.models import Organization
 from anex.core import clock
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Input, Job, JobEvent
-from jobs.services import doorbell
+from jobs.services import doorbell, inputs
 from jobs.storage import keys, store
 from tests.factories import KeyInHand, make_input, make_key, make_organization
 from tests.jobs.api import stages
@@ -152,6 +152,14 @@ def test_an_input_that_is_not_ready_is_409(api, acme):
     answer = submit(api, waiting)
     assert answer.status_code == 409
     assert answer["x-should-retry"] == "false"
+
+
+def test_an_upload_that_just_landed_needs_no_poll_before(api, acme, key: KeyInHand):
+    source, _ = inputs.create_upload(organization_id=acme.pk, format="jsonl", actor=key.caller.actor)
+    assert submit(api, source).status_code == 409
+    store().put(source.key, b'{"custom_id":"a"}\n')
+    assert submit(api, source).status_code == 201
+    assert Chunk.objects.get().byte_end == 18
 
 
 def test_a_file_over_the_cap_is_400(api, acme):

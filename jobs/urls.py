@@ -2,9 +2,12 @@
 
 from django.urls import path
 
+from jobs.api.inputs import InputsView, InputView
 from jobs.api.jobs import ApproveView, CancelView, JobsView, JobView, ResultView
 
 urlpatterns = [
+    path("inputs", InputsView.as_view()),
+    path("inputs/<str:id>", InputView.as_view()),
     path("jobs", JobsView.as_view()),
     path("jobs/<str:id>", JobView.as_view()),
     path("jobs/<str:id>/approve", ApproveView.as_view()),

@@ -38,7 +38,9 @@ class CreateJobRequestSerializer(serializers.Serializer[Any]):
     video_fps = serializers.FloatField(required=False, min_value=0, max_value=60)
     response_format = serializers.DictField(required=False)
     dimensions = serializers.IntegerField(required=False, min_value=32)
-    data_residency = serializers.ChoiceField(required=False, choices=["world", "eu"])
+    data_residency = serializers.ChoiceField(
+        required=False, choices=["world", "eu"], error_messages={"invalid_choice": "must be world or eu"}
+    )
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         """Checks the JSON type of every field before DRF converts anything."""

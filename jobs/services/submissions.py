@@ -29,7 +29,6 @@ from jobs.services.doorbell import ring
 from jobs.storage import keys, store
 from jobs.storage.interface import StoreUnavailable
 
-MAX_INPUT_BYTES = 1024**3
 MAX_WAITING = 10
 # Approval is a person's or program's decision; a minute is often enough for one and never a burden.
 QUEUE_RETRY_S = 60
@@ -69,8 +68,8 @@ def submit(
     balances.require_positive(organization_id)
     source = inputs.for_job(organization_id=organization_id, input_id=input_id, input_s3_uri=input_s3_uri)
     size = source.size_bytes or 0
-    if size > MAX_INPUT_BYTES:
-        raise InvalidRequest(f"The input file has {size:,} bytes; at most {MAX_INPUT_BYTES:,} are allowed.")
+    if size > inputs.MAX_INPUT_BYTES:
+        raise InvalidRequest(f"The input file has {size:,} bytes; at most {inputs.MAX_INPUT_BYTES:,} are allowed.")
     job = _job(source, model, options.row, actor)
     with _stored_response_format(job, options.row), transaction.atomic():
         _insert(job, size)
@@ -151,5 +150,5 @@ def _encoded(schema: dict[str, Any]) -> bytes:
         return msgspec.json.encode(schema)
     except (UnicodeEncodeError, RecursionError) as error:
         raise InvalidRequest(
-            "response_format is not valid text or is nested too deeply.", param="response_format"
+            "response_format holds broken text or too many levels.", param="response_format"
         ) from error

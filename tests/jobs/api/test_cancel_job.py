@@ -1,7 +1,10 @@
 """POST /jobs/{id}/cancel (reference 001, cancel a job; reference 003, cancelJob)."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from django.db import OperationalError, connection, connections, transaction
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import AuditEvent
 from anex.core.money import cents_to_nano
@@ -10,6 +13,7 @@ from jobs.models import Chunk, Job, JobEvent
 from jobs.services import cancellations, doorbell
 from tests.factories import KeyInHand
 from tests.jobs.api import stages
+from tests.jobs.api.conftest import client_of
 
 
 def cancel(api, job):
@@ -111,12 +115,38 @@ def test_waits_for_a_claim_under_way(acme, key: KeyInHand):
         claiming.set_autocommit(False)
         with claiming.cursor() as cursor:
             cursor.execute("SELECT 1 FROM jobs_job WHERE id = %s FOR SHARE", [job.pk])
-        with pytest.raises(OperationalError, match="lock timeout"), transaction.atomic():
+        with (
+            CaptureQueriesContext(connection) as ran,
+            pytest.raises(OperationalError, match="lock timeout"),
+            transaction.atomic(),
+        ):
             with connection.cursor() as cursor:
                 cursor.execute("SET LOCAL lock_timeout = '50ms'")
             cancellations.cancel(organization_id=acme.pk, job_id=job.pk, actor=key.caller.actor)
     finally:
         claiming.rollback()
         claiming.close()
+    assert not any("jobs_chunk" in query["sql"] for query in ran)
     cancelled = cancellations.cancel(organization_id=acme.pk, job_id=job.pk, actor=key.caller.actor)
     assert cancelled.status == "cancelled"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_approval_at_the_same_moment_leaves_nothing_held(acme, key: KeyInHand):
+    jobs = [stages.quoted(acme) for _ in range(8)]
+    before = balances.get(acme.pk)
+
+    def one(call: tuple[str, Job]) -> int:
+        name, job = call
+        try:
+            return client_of(key).post(f"/batch/v1/jobs/{job.pk}/{name}").status_code
+        finally:
+            connections.close_all()
+
+    calls = [(name, job) for job in jobs for name in ("approve", "cancel")]
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(one, calls))
+    assert set(answers[0::2]) <= {200, 409}
+    assert set(answers[1::2]) == {200}
+    assert set(Job.objects.values_list("status", flat=True)) == {"cancelled"}
+    assert balances.get(acme.pk) == before

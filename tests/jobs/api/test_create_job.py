@@ -12,7 +12,7 @@ from accounts.models import Organization
 from anex.core import clock
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Input, Job, JobEvent
-from jobs.services import doorbell
+from jobs.services import doorbell, inputs
 from jobs.storage import keys, store
 from tests.factories import KeyInHand, make_input, make_key, make_organization
 from tests.jobs.api import stages
@@ -154,6 +154,14 @@ def test_an_input_that_is_not_ready_is_409(api, acme):
     assert answer["x-should-retry"] == "false"
 
 
+def test_an_upload_that_just_landed_needs_no_poll_before(api, acme, key: KeyInHand):
+    source, _ = inputs.create_upload(organization_id=acme.pk, format="jsonl", actor=key.caller.actor)
+    assert submit(api, source).status_code == 409
+    store().put(source.key, b'{"custom_id":"a"}\n')
+    assert submit(api, source).status_code == 201
+    assert Chunk.objects.get().byte_end == 18
+
+
 def test_a_file_over_the_cap_is_400(api, acme):
     assert submit(api, make_input(acme, size_bytes=1024**3 + 1)).status_code == 400
     assert submit(api, make_input(acme, size_bytes=1024**3)).status_code == 201
@@ -188,13 +196,22 @@ def test_a_malformed_response_format_is_400(api, ready, malformed):
     assert not Job.objects.exists()
 
 
-@pytest.mark.parametrize("title", ['"\\ud800"', "[" * 900 + "]" * 900])
-def test_a_response_format_that_cannot_be_kept_is_refused(api, ready, title):
-    schema = f'{{"type": "json_schema", "json_schema": {{"name": "x", "schema": {{"const": {title}}}}}}}'
+@pytest.mark.parametrize("value", [r'"\ud800"', "[" * 900 + "]" * 900])
+@pytest.mark.parametrize("kind", ["json_object", "json_schema"])
+def test_a_response_format_that_cannot_be_kept_is_refused(api, ready, value, kind):
+    schema = f'{{"type": "{kind}", "json_schema": {{"name": "x", "schema": {{"const": {value}}}}}}}'
     body = f'{{"model": "{stages.MODEL}", "input_id": "{ready.pk}", "response_format": {schema}}}'
     answer = api.generic("POST", "/batch/v1/jobs", body, content_type="application/json")
     assert answer.status_code in (400, 422)
     assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("text", [r"\u0000", r"\ud800"])
+@pytest.mark.parametrize("field", ["model", "input_s3_uri", "reasoning_effort", "data_residency"])
+def test_text_that_no_field_can_hold_is_422(api, field, text):
+    body = f'{{"model": "{stages.MODEL}", "input_s3_uri": "s3://x/y", "{field}": "{text}"}}'
+    answer = api.generic("POST", "/batch/v1/jobs", body, content_type="application/json")
+    assert answer.status_code == 422
 
 
 def test_the_eleventh_job_in_the_approval_queue_is_429(api, acme, ready):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageMetadata, distributions
 
 ROWS = 30
+_MARKUP = re.compile(r"[<>|`{}=*]|https?:|::|[#-]{4}|\]\(|pip install|\(c\)", re.IGNORECASE)
 _LEAST_PROSE = 80
 _MOST_PROSE = 500
 
@@ -20,8 +21,10 @@ class Row:
 
 
 def installed(limit: int = ROWS) -> list[Row]:
-    """Rows of the installed packages in order of their names; packages that say nothing are left out."""
-    return list(_rows(distributions()))[:limit]
+    """Rows from all over the alphabet of installed packages; packages that say nothing are left out."""
+    rows = list(_rows(distributions()))
+    step = max(1, len(rows) // limit)
+    return rows[::step][:limit]
 
 
 def jsonl(rows: Iterable[Row]) -> bytes:
@@ -53,6 +56,6 @@ def _first_prose(about: PackageMetadata) -> str:
     description = str(about["Description"] or about.json.get("description") or "")
     for paragraph in re.split(r"\n\s*\n", description):
         text = " ".join(paragraph.split())
-        if len(text) >= _LEAST_PROSE and not re.search(r"[<>|`{}]|https?:|::|[=*#-]{4}|\]\(", text):
+        if len(text) >= _LEAST_PROSE and text[0].isupper() and not _MARKUP.search(text):
             return text if len(text) <= _MOST_PROSE else text[:_MOST_PROSE].rsplit(" ", 1)[0]
     return ""

@@ -40,11 +40,11 @@ class Screen:
 
     def note(self, sentence: str) -> None:
         """Something a person should know while the demo runs."""
-        self.console.print(f"[yellow]{escape(sentence)}[/]")
+        self.console.print(f"[yellow]{escape(sentence)}[/]", soft_wrap=True)
 
     def problem(self, sentence: str) -> None:
         """Why the demo ended before its end."""
-        self.console.print(f"\n[red bold]Stopped:[/] {escape(sentence)}")
+        self.console.print(f"\n[red bold]Stopped:[/] {escape(sentence)}", soft_wrap=True)
 
     def waiting(self, text: str) -> AbstractContextManager[object]:
         """A spinner while something takes its time."""

@@ -42,10 +42,10 @@ class Platform:
         services = [self._model_server()]
         if self.postgres:
             self.postgres.prepare()
-            services.append(_postgres_service(self.postgres))
+            services.append(postgres_service(self.postgres))
         if self.valkey:
             self.valkey.prepare()
-            services.append(_valkey_service(self.valkey))
+            services.append(valkey_service(self.valkey))
         self._settle_environment()
         await self.supervisor.start(*services)
         if self.postgres:
@@ -139,7 +139,9 @@ def _python_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in bent} | {"PYTHONUNBUFFERED": "1"}
 
 
-def _postgres_service(postgres: Postgres) -> Service:
+def postgres_service(postgres: Postgres) -> Service:
+    """The prepared database server as a child."""
+
     async def ready(pid: int) -> bool:
         return postgres.ready(pid)
 
@@ -154,7 +156,9 @@ def _postgres_service(postgres: Postgres) -> Service:
     )
 
 
-def _valkey_service(valkey: Valkey) -> Service:
+def valkey_service(valkey: Valkey) -> Service:
+    """The prepared queue server as a child; ready when it has read its file and answers."""
+
     def pings() -> bool:
         try:
             with Redis.from_url(valkey.url(), socket_timeout=2) as client:

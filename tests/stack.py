@@ -1,4 +1,4 @@
-"""The platform as real processes, for fault tests and benchmarks: its own Postgres, Valkey, model server, web, workers."""
+"""The platform as real processes for fault tests and benchmarks: own Postgres, Valkey, model server, web, workers."""
 
 import http.client
 import json
@@ -174,9 +174,7 @@ class Stack:
         body = form.encode() + "".join(line + "\n" for line in lines).encode() + f"\r\n--{boundary}--\r\n".encode()
         url = urllib.parse.urlsplit(created["upload_url"])
         connection = http.client.HTTPConnection(url.netloc, timeout=60)
-        connection.request(
-            "POST", url.path, body, {"Content-Type": f"multipart/form-data; boundary={boundary}"}
-        )
+        connection.request("POST", url.path, body, {"Content-Type": f"multipart/form-data; boundary={boundary}"})
         answer = connection.getresponse()
         assert answer.status == 204, (answer.status, answer.read())
         job: str = self.api("POST", "/jobs", {"input_id": created["id"], "model": "scripted", **options})["id"]

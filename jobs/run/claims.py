@@ -6,6 +6,7 @@ holds it, when its holder is no longer listed, or when the holder was silent for
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -14,7 +15,6 @@ from django.db.models.functions import Greatest
 
 from jobs.models import Chunk
 from jobs.run.lease import Lease
-
 
 ALONE_FROM_CLAIM = 3  # claims without progress from which a chunk's rows run one at a time
 
@@ -73,7 +73,7 @@ def claim(lease: Lease, *, region: str, kinds: Sequence[str], models: Sequence[s
 
     Low chunk numbers come first, so a new job starts beside a long one.
     """
-    values = {
+    values: dict[str, Any] = {
         "kinds": list(kinds),
         "models": list(models),
         "region": region,
@@ -104,7 +104,7 @@ def fence(job_id: UUID) -> None:
 
 
 def set_cursor(claim: Claim, row: int) -> int | None:
-    """Record that `row` is about to be sent alone; returns the how-manieth time, None if the chunk is lost."""
+    """Record that `row` is about to be sent alone; returns which time it is, None if the chunk is lost."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE jobs_chunk SET cursor = %(row)s,"

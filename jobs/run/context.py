@@ -64,5 +64,5 @@ def load(job_id: UUID) -> Context:
 
 
 def room_for_output(model: catalogue.Model, longest_row_tokens: int) -> int:
-    """The most tokens every row can answer with: the model's ceiling, within what the longest row leaves of the context."""
+    """The most tokens each row can answer with: the model's ceiling, within what the longest row leaves."""
     return max(0, min(model.max_output_tokens or 0, model.context_tokens - longest_row_tokens))

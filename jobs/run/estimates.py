@@ -31,7 +31,7 @@ RECENT_JOBS = 5
 
 
 def plan_sample(job_id: UUID, chunks: Sequence[Chunk]) -> None:
-    """Create the chunks of kind `sample`: rows evenly spread over evenly spread chunks; the other rows count as done."""
+    """Create the chunks of kind `sample`: evenly spread rows of evenly spread chunks; the others count as done."""
     picked = _spread(len(chunks), SAMPLE_CHUNKS)
     per_chunk = -(-SAMPLE_ROWS // len(picked))
     for index, place in enumerate(picked):
@@ -90,7 +90,7 @@ def _sample_problem(answered: int, truncated: int, room: int) -> Problem | None:
 
 
 def cap_from(longest: int, room: int) -> int:
-    """The output cap in tokens: the longest sampled answer and a quarter more, in steps of 16, within the model's room."""
+    """The output cap in tokens: the longest sampled answer and a quarter, in steps of 16, within the room."""
     with_margin = -(-longest * MARGIN_PERCENT // 100)
     return max(1, min(room, -(-with_margin // CAP_STEP) * CAP_STEP))
 

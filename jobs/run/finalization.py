@@ -44,7 +44,7 @@ def finish_rows(job_id: UUID) -> bool:
 
 
 def finalize(claim: Claim) -> None:
-    """Write the result and settle. A job that is being cancelled is fenced first: what is not committed then never will be."""
+    """Write the result and settle, behind a fence: a row that is not committed by then never will be."""
     with transaction.atomic():
         job = Job.objects.select_for_update().get(pk=claim.job_id)
         claims.fence(job.pk)
@@ -100,9 +100,11 @@ def _settle(claim: Claim, stored: Stored | None, rows: int) -> bool:
 
 
 def _charge(job: Job, *, delivered_nano: int, answered_rows: int) -> int:
-    card = pricing.PriceCard.thaw(job.prices)
+    card = pricing.PriceCard.thaw(job.prices or {})
     quote_nano = cents_to_nano(job.quote_cents or 0)
-    charge = pricing.charge_nano(card, quote_nano=quote_nano, delivered_nano=delivered_nano, delivered_rows=answered_rows)
+    charge = pricing.charge_nano(
+        card, quote_nano=quote_nano, delivered_nano=delivered_nano, delivered_rows=answered_rows
+    )
     if cents_to_nano(ceil_cents(delivered_nano)) > quote_nano:
         log.error(
             "job %s consumed %d nano-dollars over its quote; the loss is ours", job.pk, delivered_nano - quote_nano

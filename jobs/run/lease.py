@@ -68,13 +68,14 @@ class Lease:
     def _renew(self) -> bool:
         with connection.cursor() as cursor:
             cursor.execute("UPDATE jobs_worker SET heartbeat_at = now() WHERE id = %s", [self.epoch])
-            return cursor.rowcount == 1
+            return bool(cursor.rowcount == 1)
 
 
 def _insert(region: str) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO jobs_worker (name, region, started_at, heartbeat_at) VALUES (%s, %s, now(), now()) RETURNING id",
+            "INSERT INTO jobs_worker (name, region, started_at, heartbeat_at)"
+            " VALUES (%s, %s, now(), now()) RETURNING id",
             [f"{socket.gethostname()}:{os.getpid()}"[:120], region],
         )
         row = cursor.fetchone()

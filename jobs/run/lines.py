@@ -34,9 +34,8 @@ def read_lines(blocks: Iterable[bytes], *, offset: int = 0) -> Iterator[Line]:
             end = start + len(pending) + dropped + (newline - position if dropped else 0) + 1
             if dropped or len(pending) > MAX_LINE_BYTES:
                 yield Line(number, start, end, None)
-            elif text := bytes(pending).removesuffix(b"\r"):
-                if not text.isspace():
-                    yield Line(number, start, end, text)
+            elif (text := bytes(pending).removesuffix(b"\r")) and not text.isspace():
+                yield Line(number, start, end, text)
             start, position, dropped = end, newline + 1, 0
             pending.clear()
         rest = len(block) - position

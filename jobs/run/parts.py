@@ -4,6 +4,7 @@ An object's key is random per attempt; it is part of the job only once a committ
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from django.db import connection
 
@@ -47,7 +48,7 @@ def commit_part(claim: Claim, outcomes: Sequence[Outcome], *, key: str, size_byt
     for outcome in outcomes:
         rows[outcome.row] = "1"
     counts = [outcome.count for outcome in outcomes]
-    values = {
+    values: dict[str, Any] = {
         "alone": ALONE_FROM_CLAIM,
         "chunk": claim.id,
         "epoch": claim.epoch,

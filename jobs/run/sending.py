@@ -45,7 +45,11 @@ class Sender:
             attempt += 1
             try:
                 answer = await self._ask(request, place)
-                usage = answer.usage or await self._threads.call(self._count, request, answer.body, place)
+                if answer.status != 200:
+                    return self._refuse(row, request, answer)
+                usage = answer.usage
+                if usage is None:
+                    usage = await self._threads.call(self._count, request, answer.body, place)
                 return self._judge(row, request, answer, usage)
             except UpstreamError as error:
                 wait = retries.wait_before_retry(error, attempt=attempt)
@@ -76,10 +80,11 @@ class Sender:
             output_bound=context.output_cap,
         )
 
+    def _refuse(self, row: int, request: requests.Row, answer: Answer) -> Outcome:
+        message = _upstream_message(answer.body) or f"The model server refused the row ({answer.status})."
+        return refused(row, request.custom_id, message, "invalid_request_error")
+
     def _judge(self, row: int, request: requests.Row, answer: Answer, usage: Usage) -> Outcome:
-        if answer.status != 200:
-            message = _upstream_message(answer.body) or f"The model server refused the row ({answer.status})."
-            return refused(row, request.custom_id, message, "invalid_request_error")
         card = self._context.card
         cost = pricing.row_cost_nano(card, usage) if card else 0
         count: Count = "success"
@@ -92,8 +97,6 @@ class Sender:
 
     def _count(self, request: requests.Row, body: dict[str, Any], server: Server) -> Usage:
         """Tokens by our own count, for a server that reported none: an answer is never free by accident."""
-        if "choices" not in body:
-            return Usage()
         texts = [_content(body), ""]
         alone = [msgspec.structs.replace(request, messages=[{"role": "user", "content": text}]) for text in texts]
         read, written, nothing = tokens.count_rows(self._context.model, [request, *alone], counting_server=server)

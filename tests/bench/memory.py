@@ -5,6 +5,7 @@ result or the charge is not exact. `ROWS=10000` in the environment makes a short
 """
 
 import http.client
+import itertools
 import json
 import os
 import secrets
@@ -131,10 +132,11 @@ def main() -> int:
         lines, ordered = count_result(stack.api("GET", f"/jobs/{job['id']}/result")["result_url"])
         peaks = dict(watch.peaks)
     steps = list(times.items())
-    for (_, before), (name, after) in zip(steps, steps[1:], strict=False):
+    for (_, before), (name, after) in itertools.pairwise(steps):
         print(f"{name:10s} {after - before:8.1f} s  {ROWS / (after - before):10,.0f} rows/s")
     failed = lines != ROWS or ordered != ROWS or final["charge_cents"] > final["est_cost_cents"]
-    print(f"result: {lines:,} lines, {ordered:,} in order; charge {final['charge_cents']} of {final['est_cost_cents']} cents")
+    print(f"result: {lines:,} lines, {ordered:,} in order")
+    print(f"charge: {final['charge_cents']} of {final['est_cost_cents']} cents")
     for name, peak in sorted(peaks.items()):
         failed = failed or peak > TARGET_MB
         print(f"{name:10s} {peak:7.0f} MB at most (target {TARGET_MB}) {'MISSED' if peak > TARGET_MB else 'ok'}")

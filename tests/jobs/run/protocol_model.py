@@ -1,7 +1,7 @@
 """A model of the part protocol small enough to visit every state: one chunk of two rows, two workers, a job.
 
-Each step below is one statement or one effect of the real code (jobs/run); between any two steps a worker may be killed,
-be silent past its lease and go on, or not hear the answer to its commit. `Guards` can be switched off one by one.
+Each step below is one statement or one effect of the real code (jobs/run); between any two steps a worker may be
+killed, be silent past its lease and go on, or not hear the answer to its commit. `Guards` can be switched off.
 """
 
 from collections import deque
@@ -177,9 +177,7 @@ def _final_steps(state: State, index: int, guards: Guards) -> Iterator[State]:
         if open_job:
             outcome = "done" if state.done == FULL and state.status == "finalizing" else "cancelled"
             outcome = state.status if state.status in TERMINAL else outcome
-            yield replace(
-                settled, status=outcome, result=worker.written, charges=(*state.charges, state.paid_rows())
-            )
+            yield replace(settled, status=outcome, result=worker.written, charges=(*state.charges, state.paid_rows()))
         else:
             yield settled
 

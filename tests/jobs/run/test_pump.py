@@ -89,9 +89,7 @@ def test_a_cap_is_measured_on_a_sample_that_nobody_pays_for(acme: Organization, 
     assert job.truncated_rows == 0
 
 
-def test_a_sample_cut_off_at_the_models_limit_fails_with_a_way_out(
-    acme: Organization, engine: Any, pump: Pump
-) -> None:
+def test_a_sample_cut_off_at_the_models_limit_fails_with_a_way_out(acme: Organization, engine: Any, pump: Pump) -> None:
     lines = [chat_line(f"row-{row}", "[[tokens 100000]] say") for row in range(5)]
     job = wait_for(submit(acme, "\n".join(lines).encode(), requested_max_output_tokens=None), "cost_ready", "failed")
     assert (job.status, job.failure_code) == ("failed", "invalid_input")

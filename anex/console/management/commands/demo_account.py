@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-from accounts.services import keys, organizations
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from accounts.models import Membership, User
+from accounts.services import keys, organizations
 from anex.core.actors import Actor, system
 from anex.core.errors import AnexError
 from anex.core.money import cents_to_nano

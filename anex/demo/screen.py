@@ -32,7 +32,7 @@ class Screen:
 
     def fact(self, label: str, text: str) -> None:
         """One line: what it is about, then the fact (markup allowed)."""
-        self.console.print(f"  [cyan]{label:<10}[/] {text}")
+        self.console.print(f"  [cyan]{label:<10}[/] {text}", soft_wrap=True)
 
     def heading(self, text: str) -> None:
         """A new chapter."""
@@ -59,7 +59,7 @@ class Screen:
 
     def submitted(self, job_id: str, model: str) -> None:
         """The job exists."""
-        self.fact("submitted", f"job {job_id}, model {model}")
+        self.fact("submitted", f"job {job_id} on {model}")
 
     def estimating(self) -> AbstractContextManager[object]:
         """While the rows are checked and a sample is run."""

@@ -10,7 +10,7 @@ import pytest
 from anex.settings.base import BASE_DIR
 
 PRODUCTION = {
-    "SECRET_KEY": "k3y-" * 15,
+    "SECRET_KEY": "only-for-this-test-" * 3,
     "ALLOWED_HOSTS": "anex.example",
     "ANEX_PUBLIC_URL": "https://anex.example",
     "DATABASE_URL": "postgres://anex:secret@db.internal:5432/anex",

@@ -32,7 +32,7 @@ class Screen:
 
     def fact(self, label: str, text: str) -> None:
         """One line: what it is about, then the fact (markup allowed)."""
-        self.console.print(f"  [cyan]{label:<10}[/] {text}")
+        self.console.print(f"  [cyan]{label:<10}[/] {text}", soft_wrap=True)
 
     def heading(self, text: str) -> None:
         """A new chapter."""
@@ -50,6 +50,11 @@ class Screen:
         """A spinner while something takes its time."""
         return self.console.status(f"[dim]{text}[/]") if self.console.is_terminal else contextmanager(_nothing)()
 
+    def started(self, url: str, services: Sequence[str], seconds: float) -> None:
+        """Everything runs."""
+        self.fact("started", f"{', '.join(services)} in {seconds:.1f} s")
+        self.fact("address", url)
+
     def uploaded(self, rows: int, size: int, first: Row) -> None:
         """The input file is stored."""
         self.heading("The job: what is each installed Python package for?")
@@ -59,7 +64,7 @@ class Screen:
 
     def submitted(self, job_id: str, model: str) -> None:
         """The job exists."""
-        self.fact("submitted", f"job {job_id}, model {model}")
+        self.fact("submitted", f"job {job_id} on {model}")
 
     def estimating(self) -> AbstractContextManager[object]:
         """While the rows are checked and a sample is run."""
@@ -67,12 +72,12 @@ class Screen:
 
     def quoted(self, job: dict[str, Any]) -> None:
         """The price before anything is spent."""
-        tokens = f"{job['est_input_tok']:,} tokens in, at most {job['est_output_tok']:,} out"
-        self.fact("quote", f"[bold]{_money(job['est_cost_cents'])}[/], the most it can cost ({tokens})")
+        tokens = f"{job['est_input_tok']:,} tokens in, up to {job['est_output_tok']:,} tokens out"
+        self.fact("quote", f"[bold]{_money(job['est_cost_cents'])}[/] at the most: {tokens}")
 
     def approved(self) -> None:
         """The quote is accepted."""
-        self.fact("approved", "the quote is held from the balance; the rows run now")
+        self.fact("approved", "the quote is held, nothing more is ever charged")
 
     @contextmanager
     def running(self, total: int) -> Iterator[Show]:
@@ -116,9 +121,11 @@ class Screen:
 
     def charged(self, job: dict[str, Any]) -> None:
         """The final charge beside the quote."""
+        quote, charge = job["est_cost_cents"], job["charge_cents"]
         self.heading("The bill")
-        self.fact("quoted", _money(job["est_cost_cents"]))
-        self.fact("charged", f"[bold green]{_money(job['charge_cents'])}[/], the rest of the hold is free again")
+        self.fact("quoted", _money(quote))
+        released = f", {_money(quote - charge)} of the hold released" if charge < quote else ", all of the hold"
+        self.fact("charged", f"[bold green]{_money(charge)}[/]{released}")
 
     def invitation(self, *, url: str, email: str, password: str, key: str, job_id: str, state: Path) -> None:
         """Where a person goes from here."""

@@ -75,4 +75,4 @@ class Story:
 def _require(job: dict[str, Any], status: str) -> None:
     if job["status"] != status:
         reason = job.get("failure_reason") or "var/logs/worker.log may say why"
-        raise DemoError(f"The job ended as {job['status']}: {reason}.")
+        raise DemoError(f"The job ended as {job['status']}: {reason.rstrip('.')}.")

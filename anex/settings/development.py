@@ -1,10 +1,11 @@
-"""Runs with no environment: what `make demo` started is found through `var/services.env`."""
+"""Runs with no environment; `.env` may add to it, and `var/services.env` says where `make demo` has its services."""
 
 from anex.settings.base import *
-from anex.settings.base import VAR_DIR, env
+from anex.settings.base import BASE_DIR, VAR_DIR, env
 
-if (VAR_DIR / "services.env").exists():
-    env.read_env(VAR_DIR / "services.env")
+for _file in (BASE_DIR / ".env", VAR_DIR / "services.env"):
+    if _file.exists():
+        env.read_env(_file)
 
 DEBUG = env.bool("ANEX_DEBUG", default=False)
 SECRET_KEY = env.str("SECRET_KEY", default="development-only-key-not-for-production-use-0123456789")

@@ -1,9 +1,14 @@
-"""Every value that matters comes from the environment; a missing one stops the start with its name."""
+"""Every value that matters comes from the environment; missing ones stop the start with their names."""
 
 from django.core.exceptions import ImproperlyConfigured
 
 from anex.settings.base import *
 from anex.settings.base import env
+
+_required = ("SECRET_KEY", "ALLOWED_HOSTS", "ANEX_PUBLIC_URL", "DATABASE_URL", "REDIS_URL")
+_missing = [name for name in _required if not env.str(name, default="")]
+if _missing:
+    raise ImproperlyConfigured(f"Set these environment variables: {', '.join(_missing)}. See .env.example.")
 
 DEBUG = False
 SECRET_KEY = env.str("SECRET_KEY")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import environ
 
+from anex.core.clock import monotonic
 from anex.demo.client import DemoError
 from anex.demo.rows import installed
 from anex.demo.screen import Screen
@@ -85,12 +86,13 @@ async def _run(state: State, screen: Screen, *, port: int, once: bool) -> int:
 
 
 async def _show(platform: Platform, screen: Screen) -> bool:
+    since = monotonic()
     screen.heading("Anex")
     with screen.waiting("starting the database, the queue and the model server"):
         await platform.prepare()
     with screen.waiting("starting the web server, the worker and the scheduler"):
         account, _ = await together(_account(platform), platform.serve())
-    screen.fact("running", f"{platform.url}, with logs in {platform.state.logs}")
+    screen.started(platform.url, platform.supervisor.names, monotonic() - since)
     story = Story(url=platform.url, key=account["key"], model=MODEL, screen=screen)
     job_id = await story.run(installed())
     screen.invitation(

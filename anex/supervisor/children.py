@@ -59,6 +59,11 @@ class Supervisor:
         self._watches: set[asyncio.Task[None]] = set()
         self._hurry = asyncio.Event()
 
+    @property
+    def names(self) -> list[str]:
+        """The services that run, in the order of their start."""
+        return [service.name for group in self._groups for service in group]
+
     def catch_signals(self) -> None:
         """End the run on Ctrl-C, SIGTERM and (unless started with nohup) SIGHUP; a second one ends it at once."""
         loop = asyncio.get_running_loop()

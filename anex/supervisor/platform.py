@@ -60,7 +60,7 @@ class Platform:
                 *("-m", "uvicorn", "anex.asgi:application", "--host", "127.0.0.1", "--port", str(self.port)),
                 *("--http", "httptools", "--loop", "uvloop", "--timeout-graceful-shutdown", str(_GRACEFUL_S)),
             ),
-            ready=answers(f"{self.url}/healthz"),
+            ready=answers(f"{self.url}/accounts/login/"),
             environment=self.environment,
             options={"cwd": ROOT},
         )

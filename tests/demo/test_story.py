@@ -52,13 +52,13 @@ async def test_the_job_goes_from_upload_to_the_bill(serve: Serve, output: io.Str
     assert [row["custom_id"] for row in sent] == ["aiohttp", "click"]
     assert {row["url"] for row in sent} == {"/v1/chat/completions"}
     told = " ".join(output.getvalue().split())
-    assert "quote $0.03, the most it can cost (2,817 tokens in, at most 2,220 out)" in told
+    assert "quote $0.03 at the most: 2,817 tokens in, up to 2,220 tokens out" in told
     assert "0/2 rows" in told
     assert "2/2 rows" in told
     assert "aiohttp It answers HTTP [requests]." in told
     assert "click The model gave no answer." in told
     assert "2 lines downloaded, 1 with an error" in told
-    assert "quoted $0.03 charged $0.01" in told
+    assert "quoted $0.03 charged $0.01, $0.02 of the hold released" in told
 
 
 async def test_a_terminal_gets_a_progress_bar(serve: Serve, output: io.StringIO) -> None:

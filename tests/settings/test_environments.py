@@ -1,0 +1,68 @@
+"""Each environment's settings in a process of its own, with exactly the variables a test gives it."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from anex.settings.base import BASE_DIR
+
+PRODUCTION = {
+    "SECRET_KEY": "only-for-this-test-" * 3,
+    "ALLOWED_HOSTS": "anex.example",
+    "ANEX_PUBLIC_URL": "https://anex.example",
+    "DATABASE_URL": "postgres://anex:secret@db.internal:5432/anex",
+    "REDIS_URL": "redis://redis.internal:6379/0",
+    "ANEX_S3_BUCKET": "anex-objects",
+}
+
+
+def manage(settings: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": f"anex.settings.{settings}", **variables}
+    command = [sys.executable, "-W", "error::RuntimeWarning", "manage.py", *arguments]
+    return subprocess.run(command, cwd=BASE_DIR, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_development_starts_with_an_empty_environment() -> None:
+    done = manage("development", "check")
+    assert done.returncode == 0, done.stderr
+
+
+def test_production_with_a_full_environment_passes_the_deployment_check() -> None:
+    done = manage("production", "check", "--deploy", "--fail-level", "WARNING", **PRODUCTION)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("missing", ["SECRET_KEY", "ALLOWED_HOSTS", "ANEX_PUBLIC_URL", "DATABASE_URL", "REDIS_URL"])
+def test_production_names_the_variable_that_is_missing(missing: str) -> None:
+    done = manage("production", "check", **{name: value for name, value in PRODUCTION.items() if name != missing})
+    assert done.returncode != 0
+    assert missing in done.stderr.splitlines()[-1]
+
+
+def test_production_names_every_missing_variable_at_once() -> None:
+    last = manage("production", "check").stderr.splitlines()[-1]
+    assert all(name in last for name in ("SECRET_KEY", "ALLOWED_HOSTS", "ANEX_PUBLIC_URL", "DATABASE_URL", "REDIS_URL"))
+
+
+def test_production_refuses_a_short_secret() -> None:
+    done = manage("production", "check", **PRODUCTION | {"SECRET_KEY": "short"})
+    assert "SECRET_KEY must have at least 50 characters." in done.stderr
+
+
+def test_models_and_migrations_agree() -> None:
+    done = manage(
+        "test", "makemigrations", "--check", "--dry-run", DATABASE_URL=os.environ["DATABASE_URL"], REDIS_URL=""
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_example_environment_names_every_variable_that_settings_read() -> None:
+    sources = [path.read_text() for path in (BASE_DIR / "anex" / "settings").glob("*.py")]
+    read = set(re.findall(r"env\.(?:str|bool|list|float|int|db_url)\(\s*\"(\w+)\"", "\n".join(sources)))
+    lines = (BASE_DIR / ".env.example").read_text().splitlines()
+    named = {line.lstrip("# ").split("=")[0] for line in lines if "=" in line}
+    assert read
+    assert read <= named

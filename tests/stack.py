@@ -77,6 +77,14 @@ class Stack:
         }
 
     def __enter__(self) -> Self:
+        try:
+            self._start_all()
+        except BaseException:
+            self._stop_all()
+            raise
+        return self
+
+    def _start_all(self) -> None:
         self.postgres.start()
         self.postgres.create_database("anex")
         self.valkey.start()
@@ -92,11 +100,13 @@ class Stack:
         for number in range(self._workers):
             self.start_worker(f"worker-{number}")
         self._wait_port(self.web_port)
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._stop_all()
+
+    def _stop_all(self) -> None:
         for process in self.processes.values():
             if process.poll() is None:
                 process.send_signal(signal.SIGCONT)

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,12 +19,12 @@ LEASE = 1.5
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    folder = Path("/var/tmp") / tmp_path_factory.mktemp("faults").name
-    folder.mkdir()
-    with Stack(
-        folder, lease_seconds=LEASE, concurrency=CONCURRENCY, engine_options=("--delay-ms", "60"), durable=True
-    ) as running:
+def stack() -> Iterator[Stack]:
+    options = ("--delay-ms", "60")
+    with (
+        tempfile.TemporaryDirectory(prefix="anex-faults-", dir="/var/tmp") as folder,
+        Stack(Path(folder), lease_seconds=LEASE, concurrency=CONCURRENCY, engine_options=options) as running,
+    ):
         yield running
 
 

@@ -1,5 +1,6 @@
 """The platform as real processes for fault tests and benchmarks: own Postgres, Valkey, model server, web, workers."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -33,6 +34,15 @@ registry.configure(model_id="scripted", base_url="http://127.0.0.1:{port}/v1", s
                    concurrency={concurrency}, actor=system("setup"))
 print(json.dumps([str(organization.pk), key.secret]))
 """
+
+
+def send(url: str, method: str, body: Any = None, headers: dict[str, str] | None = None) -> tuple[int, bytes]:
+    """One HTTP request on a connection of its own: status and body."""
+    parts = urllib.parse.urlsplit(url)
+    with contextlib.closing(http.client.HTTPConnection(parts.netloc, timeout=60)) as connection:
+        connection.request(method, f"{parts.path}?{parts.query}", body, headers or {})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
 
 
 class Stack:
@@ -160,11 +170,10 @@ class Stack:
 
     def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         """A call of the batch API with the organization's key: status and decoded body."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.web_port, timeout=60)
         headers = {"Authorization": f"Bearer {self.secret}", "Content-Type": "application/json"}
-        connection.request(method, "/batch/v1" + path, json.dumps(body) if body is not None else None, headers)
-        answer = connection.getresponse()
-        return answer.status, json.loads(answer.read() or b"null")
+        content = json.dumps(body) if body is not None else None
+        status, answer = send(f"http://127.0.0.1:{self.web_port}/batch/v1{path}", method, content, headers)
+        return status, json.loads(answer or b"null")
 
     def api(self, method: str, path: str, body: Any = None) -> Any:
         """Like `request`, for calls that must succeed."""
@@ -182,11 +191,9 @@ class Stack:
         )
         form += f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="rows.jsonl"\r\n\r\n'
         body = form.encode() + "".join(line + "\n" for line in lines).encode() + f"\r\n--{boundary}--\r\n".encode()
-        url = urllib.parse.urlsplit(created["upload_url"])
-        connection = http.client.HTTPConnection(url.netloc, timeout=60)
-        connection.request("POST", url.path, body, {"Content-Type": f"multipart/form-data; boundary={boundary}"})
-        answer = connection.getresponse()
-        assert answer.status == 204, (answer.status, answer.read())
+        kind = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+        status, answer = send(created["upload_url"], "POST", body, kind)
+        assert status == 204, answer
         job: str = self.api("POST", "/jobs", {"input_id": created["id"], "model": "scripted", **options})["id"]
         return job
 
@@ -206,10 +213,8 @@ class Stack:
 
     def result(self, job_id: str) -> list[Any]:
         """The lines of a job's result file."""
-        url = urllib.parse.urlsplit(self.api("GET", f"/jobs/{job_id}/result")["result_url"])
-        connection = http.client.HTTPConnection(url.netloc, timeout=60)
-        connection.request("GET", f"{url.path}?{url.query}")
-        return [json.loads(line) for line in connection.getresponse()]
+        _, body = send(self.api("GET", f"/jobs/{job_id}/result")["result_url"], "GET")
+        return [json.loads(line) for line in body.splitlines()]
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         """Rows straight from the database."""

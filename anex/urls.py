@@ -7,4 +7,5 @@ urlpatterns = [
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("", include("accounts.urls")),
+    path("", include("anex.console.urls")),
 ]

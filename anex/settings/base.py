@@ -4,6 +4,8 @@ from pathlib import Path
 
 import environ
 
+from anex.settings.staff import UNFOLD
+
 BASE_DIR = Path(__file__).resolve().parents[2]
 VAR_DIR = BASE_DIR / "var"
 
@@ -19,6 +21,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "django.contrib.humanize",
     "allauth",
     "allauth.account",
     "django_htmx",

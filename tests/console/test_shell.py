@@ -8,7 +8,15 @@ import pytest
 from tests.factories import make_key
 
 ENTRANCE = ["/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", "/accounts/password/reset/done/"]
-SIGNED_IN = ["/keys", "/accounts/password/change/", "/accounts/email/", "/accounts/logout/"]
+SIGNED_IN = [
+    "/dashboard",
+    "/jobs",
+    "/jobs/new",
+    "/keys",
+    "/accounts/password/change/",
+    "/accounts/email/",
+    "/accounts/logout/",
+]
 
 
 def pages(ada, client):

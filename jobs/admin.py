@@ -23,6 +23,7 @@ class JobEventInline(TabularInline):
     ordering = ("pk",)
     extra = 0
     can_delete = False
+    hide_title = True
 
     def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
         """Steps are written by transitions."""

@@ -139,6 +139,20 @@ ANEX_S3_ENDPOINT_URL = env.str("ANEX_S3_ENDPOINT_URL", default="")
 ANEX_S3_REGION = env.str("ANEX_S3_REGION", default="us-east-1")
 ANEX_STORAGE_DIR = Path(env.str("ANEX_STORAGE_DIR", default=str(VAR_DIR / "objects")))
 
+if ANEX_S3_BUCKET:
+    # Browsers upload straight to the bucket; its CORS rules must allow POST from ANEX_PUBLIC_URL.
+    CONTENT_SECURITY_POLICY["DIRECTIVES"]["connect-src"] = [
+        "'self'",
+        *(
+            [ANEX_S3_ENDPOINT_URL]
+            if ANEX_S3_ENDPOINT_URL
+            else [
+                f"https://{ANEX_S3_BUCKET}.s3.amazonaws.com",
+                f"https://{ANEX_S3_BUCKET}.s3.{ANEX_S3_REGION}.amazonaws.com",
+            ]
+        ),
+    ]
+
 # Seconds without a heartbeat after which a worker's chunks may be claimed by another.
 ANEX_LEASE_SECONDS = env.float("ANEX_LEASE_SECONDS", default=30.0)
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.templatetags.static import static
 from django.urls import reverse_lazy
 
 
@@ -17,6 +18,9 @@ UNFOLD = {
     "SITE_HEADER": "Anex staff",
     "SITE_SYMBOL": "change_history",
     "SITE_URL": "/dashboard",
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("console/mark.svg")},
+    ],
     "BORDER_RADIUS": "8px",
     "COLORS": {
         "primary": {

@@ -1,10 +1,11 @@
 """What every environment shares. Imports no app."""
 
 from pathlib import Path
+from typing import Any
 
 import environ
 
-from anex.settings.staff import UNFOLD
+from anex.settings import staff
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 VAR_DIR = BASE_DIR / "var"
@@ -98,7 +99,7 @@ STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = BASE_DIR / "staticfiles"
 
-CONTENT_SECURITY_POLICY = {
+CONTENT_SECURITY_POLICY: dict[str, Any] = {
     "DIRECTIVES": {
         "default-src": ["'self'"],
         "img-src": ["'self'", "data:"],
@@ -110,6 +111,8 @@ CONTENT_SECURITY_POLICY = {
     # Unfold, the staff area's theme, evaluates its Alpine expressions and ships inline styles.
     "EXCLUDE_URL_PREFIXES": ["/admin/"],
 }
+UNFOLD = staff.UNFOLD
+
 X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024

@@ -93,7 +93,7 @@ class InputAdmin(ReadOnlyAdmin):
 class ChunkAdmin(ReadOnlyAdmin):
     """Units of claiming: where a job stands, and with which worker."""
 
-    list_display = ("job", "kind", "index", "row_count", "closed", "epoch", "claims", "cursor_deaths")
+    list_display = ("job", "kind", "index", "row_count", "closed", "epoch", "claims")
     list_filter = ("kind", "closed")
     search_fields = ("job__id",)
     exclude = ("done",)

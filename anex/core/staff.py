@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -49,7 +50,10 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
     def ask(
         self, request: HttpRequest, object_id: str, *, title: str, explanation: str, change: Change
     ) -> HttpResponse:
-        """Ask for a reason, then call `change(row, actor, reason)`; a refusal of the service stands above the form."""
+        """Ask for a reason, then call `change(row, actor, reason)`; a refusal of the service stands above the form.
+
+        The row's own history page keeps the reason too.
+        """
         row = self.get_object(request, object_id)
         if row is None:
             raise Http404
@@ -57,7 +61,9 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
         form = ReasonForm(request.POST if request.method == "POST" else None)
         if form.is_valid():
             try:
-                change(row, Actor("staff", str(request.user.pk)), form.cleaned_data["reason"])
+                with transaction.atomic():
+                    change(row, Actor("staff", str(request.user.pk)), form.cleaned_data["reason"])
+                    self.log_change(request, row, f"{title}: {form.cleaned_data['reason']}")
             except AnexError as error:
                 form.add_error(None, error.message)
             else:

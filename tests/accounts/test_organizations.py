@@ -49,13 +49,11 @@ def test_database_refuses_to_change_or_delete_an_audit_event(change):
 
 
 def test_database_refuses_to_empty_the_audit_record():
-    audit.record(organization_id=None, actor=system("tests"), action="test")
     with connection.cursor() as cursor:
         # The suite switches this trigger off, so that it can empty its tables; here it is on.
         cursor.execute("ALTER TABLE accounts_auditevent ENABLE TRIGGER accounts_auditevent_refuse_truncate")
         with pytest.raises(Error, match="append-only"), transaction.atomic():
             cursor.execute("TRUNCATE accounts_auditevent")
-    assert AuditEvent.objects.filter(action="test").exists()
 
 
 def test_current_membership_is_the_oldest_or_none():

@@ -1,12 +1,9 @@
-"""Model servers for staff. Here and not in inference, which knows no audit record to write a reason to."""
+"""Model servers for staff: read-only, but for the switch. Reasons are kept in each server's history page."""
 
 from django.contrib import admin
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from unfold.decorators import action, display
 
-from accounts.services import audit
-from anex.core.actors import Actor
 from anex.core.staff import ReadOnlyAdmin
 from inference.backends import registry
 from inference.models import Backend
@@ -60,14 +57,7 @@ class BackendAdmin(ReadOnlyAdmin):
             object_id,
             title=title,
             explanation=explanation,
-            change=lambda row, actor, reason: _switch(row, enabled, actor, reason),
+            change=lambda row, actor, reason: registry.switch(
+                enabled=enabled, model_id=row.model_id, base_url=row.base_url, region=row.region, actor=actor
+            ),
         )
-
-
-@transaction.atomic
-def _switch(backend: Backend, enabled: bool, actor: Actor, reason: str) -> None:
-    registry.switch(
-        enabled=enabled, model_id=backend.model_id, base_url=backend.base_url, region=backend.region, actor=actor
-    )
-    action_name = "backend.switch_on" if enabled else "backend.switch_off"
-    audit.record(organization_id=None, actor=actor, action=action_name, target=str(backend.pk), reason=reason)

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from accounts.access import Member, member_page
 from accounts.permissions import Action
@@ -20,7 +20,7 @@ _SHOWN = 5
 
 
 @never_cache
-@require_GET
+@require_safe
 @member_page(Action.VIEW)
 def dashboard(request: HttpRequest, member: Member) -> HttpResponse:
     """The whole page."""
@@ -40,7 +40,7 @@ def dashboard(request: HttpRequest, member: Member) -> HttpResponse:
 
 
 @never_cache
-@require_GET
+@require_safe
 @member_page(Action.VIEW)
 def dashboard_live(request: HttpRequest, member: Member) -> HttpResponse:
     """The part of the page that moves."""

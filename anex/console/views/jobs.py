@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import Member, member_page
 from accounts.permissions import Action
@@ -29,7 +29,7 @@ POLL_WORKING_S = 2
 POLL_WAITING_S = 10
 
 
-@require_GET
+@require_safe
 @member_page(Action.VIEW)
 def job_list(request: HttpRequest, member: Member) -> HttpResponse:
     """The newest jobs of the organization."""
@@ -37,7 +37,7 @@ def job_list(request: HttpRequest, member: Member) -> HttpResponse:
 
 
 @never_cache
-@require_GET
+@require_safe
 @member_page(Action.VIEW)
 def job_page(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
     """Everything about one job."""
@@ -50,7 +50,7 @@ def job_page(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse
 
 
 @never_cache
-@require_GET
+@require_safe
 @member_page(Action.VIEW)
 def job_live(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
     """The part of the page that moves; it stops asking for itself once the job is over."""
@@ -72,7 +72,7 @@ def job_cancel(request: HttpRequest, member: Member, job_id: UUID) -> HttpRespon
 
 
 @never_cache
-@require_GET
+@require_safe
 @member_page(Action.DOWNLOAD_RESULT)
 def job_result(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
     """Off to a fresh link of the result file."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, cast
+from typing import Any, Concatenate
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
@@ -55,7 +55,7 @@ def member_page(action: Action) -> Callable[[Page], Callable[..., HttpResponse]]
         def page(request: HttpRequest, **captured: Any) -> HttpResponse:
             if not request.user.is_authenticated:
                 return _sign_in(request)
-            user = cast(User, request.user)
+            user = request.user
             membership = memberships.current(user.pk)
             if membership is None:
                 return redirect("organization_new")

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, cast
+from typing import Any, Concatenate
 
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.models import Organization, User
 from accounts.permissions import Action, may
@@ -50,10 +51,11 @@ def member_page(action: Action) -> Callable[[Page], Callable[..., HttpResponse]]
     """
 
     def decorate(view: Page) -> Callable[..., HttpResponse]:
-        @login_required
         @wraps(view)
         def page(request: HttpRequest, **captured: Any) -> HttpResponse:
-            user = cast(User, request.user)
+            if not request.user.is_authenticated:
+                return _sign_in(request)
+            user = request.user
             membership = memberships.current(user.pk)
             if membership is None:
                 return redirect("organization_new")
@@ -71,3 +73,10 @@ def member_page(action: Action) -> Callable[[Page], Callable[..., HttpResponse]]
         return page
 
     return decorate
+
+
+def _sign_in(request: HttpRequest) -> HttpResponse:
+    """To the sign-in page; a fragment that outlived its session reloads the page around it instead."""
+    if request.headers.get("HX-Request"):
+        return HttpResponseClientRefresh()
+    return redirect_to_login(request.get_full_path())

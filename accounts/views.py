@@ -8,7 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import Member, member_page
 from accounts.forms import NameForm
@@ -21,7 +21,7 @@ from anex.core.actors import Actor
 from anex.core.errors import Conflict, InvalidRequest
 
 
-@require_GET
+@require_safe
 @member_page(Action.VIEW)
 def key_list(request: HttpRequest, member: Member) -> HttpResponse:
     """Every key of the organization, and the form to make one."""
@@ -29,10 +29,12 @@ def key_list(request: HttpRequest, member: Member) -> HttpResponse:
 
 
 @never_cache
-@require_http_methods(["POST"])
+@require_http_methods(["GET", "POST"])
 @member_page(Action.CREATE_KEY)
 def key_create(request: HttpRequest, member: Member) -> HttpResponse:
     """Make a key and show its secret in this one answer, which nothing may keep."""
+    if request.method == "GET":
+        return redirect("keys")
     form = NameForm(request.POST)
     if form.is_valid():
         try:

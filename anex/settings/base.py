@@ -1,8 +1,11 @@
 """What every environment shares. Imports no app."""
 
 from pathlib import Path
+from typing import Any
 
 import environ
+
+from anex.settings import staff
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 VAR_DIR = BASE_DIR / "var"
@@ -19,6 +22,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "django.contrib.humanize",
     "allauth",
     "allauth.account",
     "django_htmx",
@@ -95,7 +99,7 @@ STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = BASE_DIR / "staticfiles"
 
-CONTENT_SECURITY_POLICY = {
+CONTENT_SECURITY_POLICY: dict[str, Any] = {
     "DIRECTIVES": {
         "default-src": ["'self'"],
         "img-src": ["'self'", "data:"],
@@ -107,6 +111,8 @@ CONTENT_SECURITY_POLICY = {
     # Unfold, the staff area's theme, evaluates its Alpine expressions and ships inline styles.
     "EXCLUDE_URL_PREFIXES": ["/admin/"],
 }
+UNFOLD = staff.UNFOLD
+
 X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
@@ -136,6 +142,20 @@ ANEX_S3_BUCKET = env.str("ANEX_S3_BUCKET", default="")
 ANEX_S3_ENDPOINT_URL = env.str("ANEX_S3_ENDPOINT_URL", default="")
 ANEX_S3_REGION = env.str("ANEX_S3_REGION", default="us-east-1")
 ANEX_STORAGE_DIR = Path(env.str("ANEX_STORAGE_DIR", default=str(VAR_DIR / "objects")))
+
+if ANEX_S3_BUCKET:
+    # Browsers upload straight to the bucket; its CORS rules must allow POST from ANEX_PUBLIC_URL.
+    CONTENT_SECURITY_POLICY["DIRECTIVES"]["connect-src"] = [
+        "'self'",
+        *(
+            [ANEX_S3_ENDPOINT_URL]
+            if ANEX_S3_ENDPOINT_URL
+            else [
+                f"https://{ANEX_S3_BUCKET}.s3.amazonaws.com",
+                f"https://{ANEX_S3_BUCKET}.s3.{ANEX_S3_REGION}.amazonaws.com",
+            ]
+        ),
+    ]
 
 # Seconds without a heartbeat after which a worker's chunks may be claimed by another.
 ANEX_LEASE_SECONDS = env.float("ANEX_LEASE_SECONDS", default=30.0)

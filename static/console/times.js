@@ -1,17 +1,17 @@
 // Shows <time datetime> in the reader's zone, with UTC on hover; the page itself carries UTC.
 
-const format = new Intl.DateTimeFormat(undefined, {
-  month: "short",
-  day: "numeric",
-  year: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-});
+const parts = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" };
+const thisYear = new Intl.DateTimeFormat(undefined, parts);
+const anyYear = new Intl.DateTimeFormat(undefined, { ...parts, year: "numeric" });
+
+function inWords(at) {
+  return (at.getFullYear() === new Date().getFullYear() ? thisYear : anyYear).format(at);
+}
 
 function localize(root) {
   for (const time of root.querySelectorAll("time[datetime]:not([title])")) {
     time.title = time.textContent.trim();
-    time.textContent = format.format(new Date(time.dateTime));
+    time.textContent = inWords(new Date(time.dateTime));
   }
 }
 

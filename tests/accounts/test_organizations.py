@@ -1,5 +1,5 @@
 import pytest
-from django.db import Error, transaction
+from django.db import Error, connection, transaction
 
 from accounts.models import AuditEvent, Membership
 from accounts.selectors import memberships
@@ -46,6 +46,14 @@ def test_database_refuses_to_change_or_delete_an_audit_event(change):
     with pytest.raises(Error, match="append-only"), transaction.atomic():
         change(AuditEvent.objects.filter(action="test"))
     assert AuditEvent.objects.get(action="test").reason == ""
+
+
+def test_database_refuses_to_empty_the_audit_record():
+    with connection.cursor() as cursor:
+        # The suite switches this trigger off, so that it can empty its tables; here it is on.
+        cursor.execute("ALTER TABLE accounts_auditevent ENABLE TRIGGER accounts_auditevent_refuse_truncate")
+        with pytest.raises(Error, match="append-only"), transaction.atomic():
+            cursor.execute("TRUNCATE accounts_auditevent")
 
 
 def test_current_membership_is_the_oldest_or_none():

@@ -23,6 +23,15 @@ def test_stranger_is_sent_to_sign_in(client, db):
     assert (answer.status_code, answer["Location"]) == (302, "/accounts/login/?next=/keys")
 
 
+def test_fragment_that_outlived_its_session_reloads_the_page(client, db):
+    answer = client.get("/dashboard/live", headers={"HX-Request": "true"})
+    assert (answer.status_code, answer["HX-Refresh"]) == (200, "true")
+
+
+def test_address_of_the_new_key_leads_back_to_the_list(ada):
+    assert ada.get("/keys/new")["Location"] == "/keys"
+
+
 def test_new_key_is_shown_once_with_a_curl_line_and_works(ada, acme):
     answer = ada.post("/keys/new", {"name": "nightly import"})
     shown = set(SECRET.findall(answer.content.decode()))

@@ -5,19 +5,32 @@ import re
 
 import pytest
 
+from tests.console import scenes
 from tests.factories import make_key
 
 ENTRANCE = ["/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", "/accounts/password/reset/done/"]
-SIGNED_IN = ["/keys", "/accounts/password/change/", "/accounts/email/", "/accounts/logout/"]
+SIGNED_IN = [
+    "/dashboard",
+    "/jobs",
+    "/jobs/new",
+    "/keys",
+    "/accounts/password/change/",
+    "/accounts/email/",
+    "/accounts/logout/",
+]
 
 
-def pages(ada, client):
-    return [(path, client.get(path)) for path in ENTRANCE] + [(path, ada.get(path)) for path in SIGNED_IN]
-
-
-def test_no_page_carries_inline_code_or_styles_or_another_host(ada, acme, client):
+@pytest.fixture
+def pages(ada, acme, client):
+    """Every page in its fullest form, with its path."""
     make_key(acme)
-    for path, answer in pages(ada, client):
+    jobs = [scene(acme) for scene in (scenes.quoted, scenes.running, scenes.done, scenes.failed)]
+    signed_in = SIGNED_IN + [f"/jobs/{job.pk}" for job in jobs]
+    return [(path, client.get(path)) for path in ENTRANCE] + [(path, ada.get(path)) for path in signed_in]
+
+
+def test_no_page_carries_inline_code_or_styles_or_another_host(pages):
+    for path, answer in pages:
         html = answer.content.decode()
         assert answer.status_code == 200, path
         assert not re.search(r"<script(?![^>]*\bsrc=)(?![^>]*application/json)", html), path
@@ -28,16 +41,16 @@ def test_no_page_carries_inline_code_or_styles_or_another_host(ada, acme, client
         assert "default-src 'self'" in answer["Content-Security-Policy"]
 
 
-def test_every_page_has_one_heading_a_language_and_a_skip_link(ada, client):
-    for path, answer in pages(ada, client):
+def test_every_page_has_one_heading_a_language_and_a_skip_link(pages):
+    for path, answer in pages:
         html = answer.content.decode()
         assert html.count("<h1") == 1, path
         assert '<html lang="en">' in html, path
         assert html.index('href="#main"') < html.index('id="main"'), path
 
 
-def test_every_control_has_a_label(ada, client):
-    for path, answer in pages(ada, client):
+def test_every_control_has_a_label(pages):
+    for path, answer in pages:
         html = answer.content.decode()
         labelled = set(re.findall(r'<label[^>]* for="([^"]+)"', html))
         wrapped = re.sub(r"<label[^>]*>.*?</label>", "", html, flags=re.S)

@@ -1,10 +1,12 @@
-"""Filters that templates of every app use: money, and a class on a form field."""
+"""Filters that templates of every app use: money, statuses, and a class on a form field."""
 
 from django import template
 from django.forms import BoundField
 from django.utils.safestring import SafeString
 
+from anex.console import stepper
 from anex.core import money
+from jobs.lifecycle import Status
 
 register = template.Library()
 
@@ -19,6 +21,18 @@ def dollars(nano: int) -> str:
 def cents_as_dollars(cents: int) -> str:
     """Whole cents as people read them, e.g. `$12.34`."""
     return money.format_dollars(money.cents_to_nano(cents))
+
+
+@register.filter
+def status_label(status: str) -> str:
+    """A job's status in the words of the console."""
+    return stepper.LABELS[Status(status)]
+
+
+@register.filter
+def status_tone(status: str) -> str:
+    """The colour of a job's status: busy, warn, good, bad or plain."""
+    return stepper.tone(Status(status))
 
 
 @register.filter

@@ -1,0 +1,114 @@
+"""Customers for staff: organizations, people, keys and the audit record, all read-only."""
+
+from allauth.account.models import EmailAddress
+from django.contrib import admin
+from django.contrib.auth.models import Group
+from django.http import HttpRequest, HttpResponse
+from unfold.decorators import action, display
+
+from accounts.models import ApiKey, AuditEvent, Organization, User
+from accounts.services import keys, organizations
+from anex.core.staff import ReadOnlyAdmin
+
+# Both come with editable pages of their libraries; roles and addresses are changed by their owners.
+admin.site.unregister(Group)
+admin.site.unregister(EmailAddress)
+
+
+@admin.register(Organization)
+class OrganizationAdmin(ReadOnlyAdmin):
+    """Customers, and the switch that refuses their keys."""
+
+    list_display = ("name", "id", "state", "created_at")
+    list_filter = (("suspended_at", admin.EmptyFieldListFilter),)
+    search_fields = ("name", "id", "memberships__user__email")
+    fields = ("id", "name", "created_at", "suspended_at", "people")
+    ordering = ("-created_at",)
+    actions_detail = ("suspend", "resume")
+
+    @display(description="State", label={"suspended": "danger", "active": "success"})  # type: ignore[untyped-decorator]
+    def state(self, organization: Organization) -> str:
+        """Whether its keys are accepted."""
+        return "suspended" if organization.suspended_at else "active"
+
+    @admin.display(description="Members")
+    def people(self, organization: Organization) -> str:
+        """Everyone in it with their role."""
+        members = organization.memberships.select_related("user").order_by("created_at")
+        return ", ".join(f"{member.user.email} ({member.role})" for member in members)
+
+    @action(description="Suspend", url_path="suspend", permissions=["act"])  # type: ignore[untyped-decorator]
+    def suspend(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Refuse the organization's keys."""
+        return self.ask(
+            request,
+            object_id,
+            title="Suspend",
+            explanation="Every key of the organization is refused from now on; running jobs finish.",
+            change=lambda row, actor, reason: organizations.suspend(organization_id=row.pk, actor=actor, reason=reason),
+        )
+
+    @action(description="Resume", url_path="resume", permissions=["act"])  # type: ignore[untyped-decorator]
+    def resume(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Accept the organization's keys again."""
+        return self.ask(
+            request,
+            object_id,
+            title="Resume",
+            explanation="The organization's keys are accepted again from now on.",
+            change=lambda row, actor, reason: organizations.resume(organization_id=row.pk, actor=actor, reason=reason),
+        )
+
+
+@admin.register(User)
+class UserAdmin(ReadOnlyAdmin):
+    """People who sign in."""
+
+    list_display = ("email", "is_active", "is_staff", "date_joined", "last_login")
+    list_filter = ("is_staff", "is_active")
+    search_fields = ("email",)
+    fields = ("email", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
+    ordering = ("-date_joined",)
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ReadOnlyAdmin):
+    """Keys, without anything that could be used as one."""
+
+    list_display = ("name", "id", "organization", "created_at", "last_used_at", "revoked_at")
+    list_filter = (("revoked_at", admin.EmptyFieldListFilter),)
+    list_select_related = ("organization",)
+    search_fields = ("id", "name", "organization__name")
+    fields = ("id", "name", "organization", "last_four", "created_by", "created_at", "last_used_at", "revoked_at")
+    ordering = ("-created_at",)
+    actions_detail = ("revoke",)
+
+    @action(description="Revoke", url_path="revoke", permissions=["act"])  # type: ignore[untyped-decorator]
+    def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Refuse the key."""
+        return self.ask(
+            request,
+            object_id,
+            title="Revoke",
+            explanation="Requests with this key are refused from now on. This cannot be undone.",
+            change=lambda row, actor, reason: keys.revoke(
+                organization_id=row.organization_id, key_id=row.pk, actor=actor, reason=reason
+            ),
+        )
+
+
+@admin.register(AuditEvent)
+class AuditEventAdmin(ReadOnlyAdmin):
+    """Who did what, newest first."""
+
+    list_display = ("at", "action", "actor", "target", "organization", "reason")
+    list_filter = ("actor_kind", "action")
+    list_select_related = ("organization",)
+    search_fields = ("actor_id", "target", "organization__name", "reason")
+    fields = ("at", "action", "actor", "target", "organization", "reason")
+    ordering = ("-at", "-id")
+
+    @admin.display(ordering="actor_id")
+    def actor(self, event: AuditEvent) -> str:
+        """Kind and id."""
+        return f"{event.actor_kind}:{event.actor_id}"

@@ -1,0 +1,41 @@
+"""The form of a new job. What fits a model is the submission's to judge; here only what is no number at all."""
+
+from typing import Any
+
+from django import forms
+
+from anex.console.offers import Offer
+
+MAX_OUTPUT_TOKENS = 32_768
+
+
+class JobForm(forms.Form):
+    """An uploaded input, a model and the options a person may set."""
+
+    input_id = forms.UUIDField(
+        widget=forms.HiddenInput, error_messages={"required": "Choose a file and wait until it is uploaded."}
+    )
+    model = forms.ChoiceField(widget=forms.RadioSelect)
+    max_output_tokens = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MAX_OUTPUT_TOKENS,
+        label="Longest answer, in tokens",
+        help_text="Leave it empty and a few of your rows are run to estimate it.",
+    )
+    temperature = forms.FloatField(
+        required=False,
+        min_value=0,
+        max_value=2,
+        label="Temperature",
+        help_text="0 to 2. Empty means the model’s own.",
+        widget=forms.NumberInput(attrs={"step": "0.1"}),
+    )
+
+    def __init__(self, *args: Any, offers: list[Offer], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        model = self.fields["model"]
+        assert isinstance(model, forms.ChoiceField)
+        model.choices = [(offer.model_id, offer.model_id) for offer in offers]
+        if offers:
+            model.initial = offers[0].model_id

@@ -1,0 +1,73 @@
+"""The life of a job as steps on a page: what happened, what is now, what is still to come. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from jobs.lifecycle import TERMINAL, Status
+
+Tone = Literal["busy", "warn", "good", "bad", "plain"]
+
+LABELS: dict[Status, str] = {
+    Status.SUBMITTED: "Submitted",
+    Status.ESTIMATING: "Estimating",
+    Status.COST_READY: "Quoted",
+    Status.IN_PROGRESS: "Running",
+    Status.CANCELLING: "Cancelling",
+    Status.FINALIZING: "Finalizing",
+    Status.DONE: "Done",
+    Status.FAILED: "Failed",
+    Status.CANCELLED: "Cancelled",
+}
+TONES: dict[Status, Tone] = {
+    Status.COST_READY: "warn",
+    Status.DONE: "good",
+    Status.FAILED: "bad",
+    Status.CANCELLED: "plain",
+}
+_STRAIGHT = (
+    Status.SUBMITTED,
+    Status.ESTIMATING,
+    Status.COST_READY,
+    Status.IN_PROGRESS,
+    Status.FINALIZING,
+    Status.DONE,
+)
+_AHEAD: dict[Status, tuple[Status, ...]] = {
+    **{status: _STRAIGHT[place + 1 :] for place, status in enumerate(_STRAIGHT)},
+    Status.CANCELLING: (Status.CANCELLED,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step; `at` is None while it has not happened."""
+
+    label: str
+    state: Literal["past", "now", "good", "bad", "ahead"]
+    at: datetime | None = None
+
+
+def steps(status: Status, happened: Sequence[tuple[str, datetime]]) -> list[Step]:
+    """The steps of a job in `status` whose events, oldest first, are `happened`."""
+    known = [(Status(name), at) for name, at in happened]
+    if not known:
+        return [Step(LABELS[status], _state(status, is_last=True))]
+    shown = [
+        Step(LABELS[name], _state(name, is_last=place == len(known)), at) for place, (name, at) in enumerate(known, 1)
+    ]
+    return shown + [Step(LABELS[name], "ahead") for name in _AHEAD.get(status, ())]
+
+
+def tone(status: Status) -> Tone:
+    """How a status is coloured."""
+    return TONES.get(status, "busy")
+
+
+def _state(status: Status, *, is_last: bool) -> Literal["past", "now", "good", "bad"]:
+    if not is_last:
+        return "past"
+    if status not in TERMINAL:
+        return "now"
+    return "good" if status == Status.DONE else "bad"

@@ -1,0 +1,1 @@
+"""The console's pages that join apps, one module per page."""

@@ -1,0 +1,121 @@
+"""The list of jobs and the page of one: its steps, quote, progress, result, and the buttons that move it."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.access import Member, member_page
+from accounts.permissions import Action
+from accounts.selectors import actors
+from anex.console import stepper
+from anex.core.errors import AnexError, NotFound
+from jobs.lifecycle import TERMINAL, Status
+from jobs.models import Job
+from jobs.selectors import contents
+from jobs.selectors import jobs as reads
+from jobs.services import approvals, cancellations, results
+from jobs.storage.interface import StoreUnavailable
+
+LISTED = 100
+# How long a page waits before it asks again: work moves by the second, a person decides by the minute.
+POLL_WORKING_S = 2
+POLL_WAITING_S = 10
+
+
+@require_safe
+@member_page(Action.VIEW)
+def job_list(request: HttpRequest, member: Member) -> HttpResponse:
+    """The newest jobs of the organization."""
+    return render(request, "console/jobs/list.html", {"jobs": reads.recent(member.organization.pk, LISTED)})
+
+
+@never_cache
+@require_safe
+@member_page(Action.VIEW)
+def job_page(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
+    """Everything about one job."""
+    job = reads.get(member.organization.pk, job_id)
+    context = _live(job, member) | {
+        "base_url": settings.ANEX_PUBLIC_URL,
+        "submitted_by": actors.describe(member.organization.pk, job.created_by),
+    }
+    return render(request, "console/jobs/job.html", context)
+
+
+@never_cache
+@require_safe
+@member_page(Action.VIEW)
+def job_live(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
+    """The part of the page that moves; it stops asking for itself once the job is over."""
+    return render(request, "console/jobs/live.html", _live(reads.get(member.organization.pk, job_id), member))
+
+
+@require_POST
+@member_page(Action.APPROVE_JOB)
+def job_approve(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
+    """Hold the quote and start the job."""
+    return _move(request, member, job_id, approvals.approve, "Approved. The quote is held and the job is starting.")
+
+
+@require_POST
+@member_page(Action.CANCEL_JOB)
+def job_cancel(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
+    """Stop the job; rows that are finished are kept."""
+    return _move(request, member, job_id, cancellations.cancel, "Cancelled. Rows already answered stay yours.")
+
+
+@never_cache
+@require_safe
+@member_page(Action.DOWNLOAD_RESULT)
+def job_result(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
+    """Off to a fresh link of the result file."""
+    try:
+        return redirect(results.link(organization_id=member.organization.pk, job_id=job_id).url)
+    except NotFound:
+        raise
+    except AnexError as error:
+        messages.error(request, error.message)
+        return redirect("job", job_id=job_id)
+
+
+def _move(request: HttpRequest, member: Member, job_id: UUID, verb: Callable[..., Job], done: str) -> HttpResponse:
+    try:
+        verb(organization_id=member.organization.pk, job_id=job_id, actor=member.actor)
+    except NotFound:
+        raise
+    except AnexError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, done)
+    return redirect("job", job_id=job_id)
+
+
+def _live(job: Job, member: Member) -> dict[str, Any]:
+    status = Status(job.status)
+    poll_s = POLL_WAITING_S if status == Status.COST_READY else POLL_WORKING_S
+    return {
+        "job": job,
+        "steps": stepper.steps(status, [(event.type, event.at) for event in reads.events(job)]),
+        "progress": reads.progress(job),
+        "failure": _failure(job),
+        "poll_s": None if status in TERMINAL else poll_s,
+        "may_approve": status == Status.COST_READY and member.may(Action.APPROVE_JOB),
+        "may_cancel": member.may(Action.CANCEL_JOB)
+        and status in (Status.SUBMITTED, Status.COST_READY, Status.IN_PROGRESS),
+    }
+
+
+def _failure(job: Job) -> contents.Failure | None:
+    if not job.failure_code:
+        return None
+    try:
+        return contents.failure(job)
+    except StoreUnavailable:
+        return contents.Failure(reason="The reason cannot be read just now. Reload the page in a moment.")

@@ -1,0 +1,63 @@
+"""The page of a new job: the file goes from the browser straight to the store, then the form names it."""
+
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.access import Member, member_page
+from accounts.permissions import Action
+from anex.console import offers
+from anex.console.forms import JobForm
+from anex.core.errors import AnexError, NotFound
+from inference.requests.rows import RowOptions
+from jobs.services import inputs, submissions
+from jobs.services.submissions import SubmitOptions
+
+
+@require_http_methods(["GET", "POST"])
+@member_page(Action.SUBMIT_JOB)
+def new(request: HttpRequest, member: Member) -> HttpResponse:
+    """The form; a refusal comes back in it with what was uploaded still named."""
+    offered = offers.chat(settings.ANEX_REGION)
+    form = JobForm(request.POST or None, offers=offered)
+    if form.is_valid():
+        try:
+            job = _submit(form, member)
+        except NotFound:
+            raise
+        except AnexError as error:
+            form.add_error(error.param if error.param in form.fields else None, error.message)
+        else:
+            return redirect("job", job_id=job)
+    context = {"form": form, "offers": offered, "chosen": form["model"].value()}
+    return render(request, "console/jobs/new.html", context, status=400 if form.errors else 200)
+
+
+@require_POST
+@member_page(Action.SUBMIT_JOB)
+def upload(request: HttpRequest, member: Member) -> HttpResponse:
+    """A target for one file, as JSON: `input_id`, and the `url` and `fields` of the form to post it to."""
+    try:
+        created, target = inputs.create_upload(
+            organization_id=member.organization.pk, format="jsonl", actor=member.actor
+        )
+    except AnexError as error:
+        return JsonResponse({"detail": error.message}, status=error.status)
+    # Our own store is reached under the name the browser already uses, whatever this installation calls itself.
+    url = target.url.removeprefix(settings.ANEX_PUBLIC_URL)
+    return JsonResponse({"input_id": str(created.pk), "url": url, "fields": dict(target.fields)}, status=201)
+
+
+def _submit(form: JobForm, member: Member) -> UUID:
+    chosen = form.cleaned_data
+    row = RowOptions(max_output_tokens=chosen["max_output_tokens"], temperature=chosen["temperature"])
+    job = submissions.submit(
+        organization_id=member.organization.pk,
+        options=SubmitOptions(model_id=chosen["model"], row=row),
+        actor=member.actor,
+        input_id=chosen["input_id"],
+    )
+    return job.pk

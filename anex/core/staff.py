@@ -1,0 +1,80 @@
+"""What every page of the staff area has in common: nothing is edited, a change is an action with a reason."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from unfold.admin import ModelAdmin
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from anex.core.actors import Actor
+from anex.core.errors import AnexError
+
+Change = Callable[[Any, Actor, str], object]
+
+
+class ReasonForm(forms.Form):
+    """Why staff changes something."""
+
+    reason = forms.CharField(
+        max_length=500, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}), help_text="Kept in the audit record."
+    )
+
+
+class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
+    """Rows to look at. Actions declare `permissions=["act"]` and end in `ask`."""
+
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        """Nobody adds rows by hand."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        """Nobody edits rows by hand."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        """Nobody deletes rows by hand."""
+        return False
+
+    def has_act_permission(self, request: HttpRequest, object_id: object = None) -> bool:
+        """Actions are for staff with Django's change permission on the model."""
+        return request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}")
+
+    def ask(
+        self, request: HttpRequest, object_id: str, *, title: str, explanation: str, change: Change
+    ) -> HttpResponse:
+        """Ask for a reason, then call `change(row, actor, reason)`; a refusal of the service stands above the form.
+
+        The row's own history page keeps the reason too.
+        """
+        row = self.get_object(request, object_id)
+        if row is None:
+            raise Http404
+        page = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
+        form = ReasonForm(request.POST if request.method == "POST" else None)
+        if form.is_valid():
+            try:
+                with transaction.atomic():
+                    change(row, Actor("staff", str(request.user.pk)), form.cleaned_data["reason"])
+                    self.log_change(request, row, f"{title}: {form.cleaned_data['reason']}")
+            except AnexError as error:
+                form.add_error(None, error.message)
+            else:
+                messages.success(request, f"{title}: done.")
+                return redirect(page, object_id)
+        context = self.admin_site.each_context(request) | {
+            "title": title,
+            "explanation": explanation,
+            "form": form,
+            "opts": self.opts,
+            "back": page,
+            "object_id": object_id,
+        }
+        return TemplateResponse(request, "admin/reason_form.html", context)

@@ -1,0 +1,130 @@
+import pytest
+
+from accounts.services import organizations
+from anex.core.actors import Actor
+from billing.selectors import balances
+from jobs.models import Job, JobEvent
+from jobs.storage import keys, store
+from tests.console import scenes
+from tests.factories import actor_of, grant_credits, make_organization, make_user
+
+
+def page_of(browser, job, tail=""):
+    return browser.get(f"/jobs/{job.pk}{tail}").content.decode()
+
+
+def test_quoted_job_names_its_ceiling_and_the_time_left(ada, acme):
+    html = page_of(ada, scenes.quoted(acme))
+    for shown in ("This job costs at most $4.12", "5\xa0hours", "1,200", "Approve and run", "Cancel the job"):
+        assert shown in html
+
+
+def test_approving_holds_the_quote_and_starts_the_job(ada, acme):
+    grant_credits(acme, 500)
+    job = scenes.quoted(acme)
+    answer = ada.post(f"/jobs/{job.pk}/approve", follow=True)
+    assert answer.redirect_chain == [(f"/jobs/{job.pk}", 302)]
+    assert "Approved." in answer.content.decode()
+    assert Job.objects.get(pk=job.pk).status == "in_progress"
+    assert balances.get(acme.pk).held_nano == 412 * 10_000_000
+    assert JobEvent.objects.filter(job=job, type="in_progress", actor=str(actor_of(make_user("ada")))).exists()
+
+
+def test_approving_without_credits_says_what_is_missing_and_keeps_the_job(ada, acme):
+    grant_credits(acme, 100)
+    job = scenes.quoted(acme)
+    html = ada.post(f"/jobs/{job.pk}/approve", follow=True).content.decode()
+    assert "$3.12" in html
+    assert Job.objects.get(pk=job.pk).status == "cost_ready"
+
+
+def test_cancelling_a_quoted_job_ends_it_free_of_charge(ada, acme):
+    job = scenes.quoted(acme)
+    html = ada.post(f"/jobs/{job.pk}/cancel", follow=True).content.decode()
+    assert "Cancelled" in html
+    assert Job.objects.get(pk=job.pk).status == "cancelled"
+
+
+def test_moving_a_job_needs_a_post(ada, acme):
+    job = scenes.quoted(acme)
+    assert ada.get(f"/jobs/{job.pk}/approve").status_code == 405
+    assert ada.get(f"/jobs/{job.pk}/cancel").status_code == 405
+
+
+def test_running_job_shows_progress_and_asks_for_more(ada, acme):
+    html = page_of(ada, scenes.running(acme), "/live")
+    assert '<progress class="progress" max="1200" value="300"' in html
+    assert "300 of 1,200 rows" in html
+    assert "$1.23 so far" in html
+    assert 'hx-trigger="every 2s"' in html
+
+
+@pytest.mark.parametrize("scene", [scenes.done, scenes.failed])
+def test_page_of_a_job_that_is_over_stops_asking(ada, acme, scene):
+    assert "hx-get" not in page_of(ada, scene(acme), "/live")
+
+
+def test_done_job_shows_the_charge_beside_the_quote_and_a_download(ada, acme):
+    html = page_of(ada, scenes.done(acme, result_key="tests/result"))
+    assert html.index("$4.12") < html.index("$2.97")
+    assert "Download result" in html
+    assert "1,180" in html
+
+
+def test_download_leads_to_the_file_itself(ada, acme):
+    stored = store().put("tests/result", b'{"custom_id":"a"}\n')
+    job = scenes.done(acme, result_key=stored.key)
+    answer = ada.get(f"/jobs/{job.pk}/result")
+    assert answer.status_code == 302
+    assert stored.key in answer["Location"]
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_download_of_nothing_says_so_on_the_page(ada, acme):
+    answer = ada.get(f"/jobs/{scenes.failed(acme).pk}/result", follow=True)
+    assert "no result" in answer.content.decode()
+
+
+def test_failed_job_names_the_lines_and_says_nothing_was_charged(ada, acme):
+    job = scenes.failed(acme)
+    store().put(
+        keys.failure(job.pk),
+        b'{"reason":"Line 3 is refused.","errors":[{"code":"missing","message":"custom_id <b> is missing.","line":3}]}',
+    )
+    html = page_of(ada, job)
+    assert "Line 3 is refused." in html
+    assert "custom_id &lt;b&gt; is missing." in html
+    assert "Nothing was charged." in html
+
+
+def test_failed_job_stays_readable_when_its_data_is_gone(ada, acme):
+    assert "deleted with the job" in page_of(ada, scenes.failed(acme))
+
+
+def test_page_carries_a_curl_line_that_polls_this_job(ada, acme, settings):
+    job = scenes.quoted(acme)
+    assert f"curl {settings.ANEX_PUBLIC_URL}/batch/v1/jobs/{job.pk}" in page_of(ada, job)
+
+
+@pytest.mark.parametrize("tail", ["", "/live", "/result"])
+def test_job_of_another_organization_is_not_found(ada, tail):
+    foreign = scenes.done(make_organization("Globex"), result_key="tests/foreign")
+    assert ada.get(f"/jobs/{foreign.pk}{tail}").status_code == 404
+
+
+@pytest.mark.parametrize("verb", ["approve", "cancel"])
+def test_job_of_another_organization_cannot_be_moved(ada, verb):
+    globex = make_organization("Globex")
+    grant_credits(globex)
+    foreign = scenes.quoted(globex)
+    assert ada.post(f"/jobs/{foreign.pk}/{verb}").status_code == 404
+    assert Job.objects.get(pk=foreign.pk).status == "cost_ready"
+
+
+def test_suspended_organization_cancels_but_does_not_approve(ada, acme):
+    grant_credits(acme)
+    job = scenes.quoted(acme)
+    organizations.suspend(organization_id=acme.pk, actor=Actor("staff", "1"), reason="unpaid")
+    assert "Approve and run" not in page_of(ada, job)
+    assert ada.post(f"/jobs/{job.pk}/approve").status_code == 403
+    assert ada.post(f"/jobs/{job.pk}/cancel").status_code == 302

@@ -1,0 +1,119 @@
+import json
+from pathlib import Path
+
+import pytest
+from django.conf import settings as django_settings
+
+from anex.core.actors import system
+from inference import catalogue
+from inference.backends import registry
+from inference.models import Backend
+from inference.requests.rows import RowOptions, parse
+from jobs.models import Input, Job
+from jobs.storage import store
+from tests.console import scenes
+from tests.factories import actor_of, grant_credits, make_organization, make_user
+
+SAMPLE = Path(django_settings.BASE_DIR) / "static" / "console" / "sample.jsonl"
+
+
+@pytest.fixture
+def served(db):
+    """A live server of the small model."""
+    return Backend.objects.create(
+        model_id=scenes.MODEL, base_url="http://127.0.0.1:9/v1", served_name="small", source="configured"
+    )
+
+
+@pytest.fixture
+def uploaded(ada, acme, served):
+    """The id of an input whose file has landed in the store."""
+    grant_credits(acme, 500)
+    input_id = ada.post("/jobs/new/upload").json()["input_id"]
+    store().put(Input.objects.get(pk=input_id).key, SAMPLE.read_bytes())
+    return input_id
+
+
+def test_models_are_offered_with_price_and_context(ada, served):
+    html = ada.get("/jobs/new").content.decode()
+    model = catalogue.get(scenes.MODEL)
+    assert f'value="{model.id}"' in html
+    assert f"{model.context_tokens:,} tokens of context" in html
+    assert "per million tokens" in html
+
+
+def test_model_without_a_live_server_is_not_offered(ada, served):
+    registry.switch(enabled=False, model_id=served.model_id, actor=system("tests"))
+    html = ada.get("/jobs/new").content.decode()
+    assert scenes.MODEL not in html
+    assert "No model server is answering" in html
+
+
+def test_upload_target_is_a_form_of_this_host(ada, acme):
+    grant_credits(acme, 500)
+    answer = ada.post("/jobs/new/upload")
+    assert answer.status_code == 201
+    body = answer.json()
+    assert Input.objects.get(pk=body["input_id"]).organization_id == acme.pk
+    assert body["url"].startswith("/")
+    assert "policy" in body["fields"]
+
+
+def test_upload_without_credits_is_refused_with_the_reason(ada):
+    answer = ada.post("/jobs/new/upload")
+    assert answer.status_code == 402
+    assert "Add credits" in answer.json()["detail"]
+
+
+def test_submitting_creates_the_job_with_its_options_and_leads_to_it(ada, acme, uploaded):
+    form = {"input_id": uploaded, "model": scenes.MODEL, "max_output_tokens": "64", "temperature": "0.5"}
+    answer = ada.post("/jobs/new", form)
+    job = Job.objects.get()
+    assert (answer.status_code, answer["Location"]) == (302, f"/jobs/{job.pk}")
+    assert (job.organization_id, job.model_id) == (acme.pk, scenes.MODEL)
+    assert (job.requested_max_output_tokens, job.temperature) == (64, 0.5)
+    assert job.created_by == str(actor_of(make_user("ada")))
+
+
+def test_options_left_empty_are_left_to_the_estimate_and_the_model(ada, uploaded):
+    ada.post("/jobs/new", {"input_id": uploaded, "model": scenes.MODEL, "max_output_tokens": "", "temperature": ""})
+    job = Job.objects.get()
+    assert (job.requested_max_output_tokens, job.temperature) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"input_id": ""}, "Choose a file"),
+        ({"model": "nobody"}, "Select a valid choice"),
+        ({"temperature": "3"}, "less than or equal to 2"),
+        ({"max_output_tokens": "0"}, "greater than or equal to 1"),
+        ({"max_output_tokens": "20000"}, "ceiling of"),
+    ],
+)
+def test_refusal_comes_back_beside_its_field_with_the_upload_kept(ada, uploaded, change, said):
+    form = {"input_id": uploaded, "model": scenes.MODEL} | change
+    answer = ada.post("/jobs/new", form)
+    html = answer.content.decode()
+    assert answer.status_code == 400
+    assert said in html
+    if form["input_id"]:
+        assert "Your file is uploaded" in html
+        assert f'value="{uploaded}"' in html
+    assert not Job.objects.exists()
+
+
+def test_input_of_another_organization_is_not_found(ada, acme, served):
+    grant_credits(acme, 500)
+    foreign = Input.objects.create(
+        organization=make_organization("Globex"), status="ready", key="tests/foreign", created_by="user:0"
+    )
+    assert ada.post("/jobs/new", {"input_id": foreign.pk, "model": scenes.MODEL}).status_code == 404
+    assert not Job.objects.exists()
+
+
+def test_sample_file_is_made_of_valid_rows():
+    model = catalogue.get(scenes.MODEL)
+    rows = [parse(line, model=model, options=RowOptions()) for line in SAMPLE.read_bytes().splitlines()]
+    assert len({row.custom_id for row in rows}) == len(rows) == 20
+    assert json.loads(SAMPLE.read_bytes().splitlines()[0])["custom_id"] == "row-01"

@@ -1,0 +1,142 @@
+import pytest
+from django.contrib import admin
+from django.core.management import call_command
+from django.test import Client
+
+from accounts.models import ApiKey, AuditEvent
+from accounts.services import keys
+from anex.core.errors import Forbidden, Unauthenticated
+from inference.backends import registry
+from inference.models import Backend
+from jobs.models import Job
+from tests.console import scenes
+from tests.factories import make_key, make_organization, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def root():
+    """A browser in which a superuser is signed in."""
+    client = Client()
+    client.force_login(make_user("root", is_staff=True, is_superuser=True))
+    return client
+
+
+@pytest.fixture
+def acme():
+    return make_organization("Acme")
+
+
+@pytest.fixture
+def server():
+    return Backend.objects.create(
+        model_id=scenes.MODEL, base_url="http://127.0.0.1:9/v1", served_name="small", source="configured"
+    )
+
+
+def act(browser, model, pk, verb, reason="agreed by phone"):
+    return browser.post(f"/admin/{model}/{pk}/{verb}/", {"reason": reason}, follow=True)
+
+
+def test_every_page_of_the_staff_area_opens(root, acme, server):
+    make_key(acme)
+    scenes.done(acme)
+    for model in admin.site._registry:
+        answer = root.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/")
+        assert answer.status_code == 200, model
+        first = model.objects.first()
+        if first is not None:
+            page = root.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/{first.pk}/change/")
+            assert page.status_code == 200, model
+
+
+def test_nothing_can_be_added_edited_or_deleted_by_hand(root, acme):
+    for model, page in admin.site._registry.items():
+        request = root.get("/admin/").wsgi_request
+        assert not page.has_add_permission(request), model
+        assert not page.has_change_permission(request), model
+        assert not page.has_delete_permission(request), model
+    answer = root.post(f"/admin/accounts/organization/{acme.pk}/change/", {"name": "Renamed"})
+    assert answer.status_code == 403
+
+
+def test_suspending_and_resuming_reach_the_keys_and_are_audited(root, acme):
+    key = make_key(acme)
+    act(root, "accounts/organization", acme.pk, "suspend", "unpaid invoice")
+    with pytest.raises(Forbidden):
+        keys.authenticate(key.header)
+    act(root, "accounts/organization", acme.pk, "resume", "paid")
+    assert keys.authenticate(key.header) == key.caller
+    staff = str(make_user("root").pk)
+    events = AuditEvent.objects.filter(actor_kind="staff", actor_id=staff).order_by("pk")
+    assert [(event.action, event.reason) for event in events] == [
+        ("organization.suspend", "unpaid invoice"),
+        ("organization.resume", "paid"),
+    ]
+
+
+def test_action_without_a_reason_changes_nothing(root, acme):
+    answer = act(root, "accounts/organization", acme.pk, "suspend", "  ")
+    assert "This field is required" in answer.content.decode()
+    acme.refresh_from_db()
+    assert acme.suspended_at is None
+
+
+def test_refusal_of_a_service_is_shown_on_the_form(root, acme):
+    assert "is not suspended" in act(root, "accounts/organization", acme.pk, "resume").content.decode()
+
+
+def test_revoking_a_key_is_audited_with_its_reason(root, acme):
+    key = make_key(acme)
+    act(root, "accounts/apikey", key.caller.key_id, "revoke", "found in a public repository")
+    with pytest.raises(Unauthenticated):
+        keys.authenticate(key.header)
+    assert AuditEvent.objects.get(action="key.revoke").reason == "found in a public repository"
+
+
+def test_key_page_shows_neither_secret_nor_hash(root, acme):
+    key = make_key(acme)
+    html = root.get(f"/admin/accounts/apikey/{key.caller.key_id}/change/").content.decode()
+    assert key.secret[15:-4] not in html
+    assert bytes(ApiKey.objects.get().secret_sha256).hex() not in html
+    assert "sha256" not in html
+
+
+def test_cancelling_a_job_is_audited_with_its_reason(root, acme):
+    job = scenes.quoted(acme)
+    act(root, "jobs/job", job.pk, "cancel", "asked by the customer")
+    assert Job.objects.get(pk=job.pk).status == "cancelled"
+    event = AuditEvent.objects.get(action="job.staff_cancel")
+    assert (event.target, event.reason, event.organization_id) == (str(job.pk), "asked by the customer", acme.pk)
+
+
+def test_switching_a_model_server_off_and_on_is_kept_in_its_history(root, server):
+    act(root, "inference/backend", server.pk, "off", "new driver")
+    assert registry.live("world") == []
+    act(root, "inference/backend", server.pk, "on", "driver is in")
+    assert [live.id for live in registry.live("world")] == [server.pk]
+    history = root.get(f"/admin/inference/backend/{server.pk}/history/").content.decode()
+    assert history.index("Switch off: new driver") != history.index("Switch on: driver is in")
+
+
+@pytest.mark.parametrize("pk", ["00000000-0000-0000-0000-000000000000", "nonsense"])
+def test_action_on_nothing_is_not_found(root, pk):
+    assert act(root, "accounts/organization", pk, "suspend").status_code == 404
+
+
+def test_staff_without_the_permission_cannot_act(acme):
+    client = Client()
+    client.force_login(make_user("clerk", is_staff=True))
+    assert client.post(f"/admin/accounts/organization/{acme.pk}/suspend/", {"reason": "x"}).status_code == 403
+
+
+def test_people_who_are_not_staff_are_sent_to_sign_in(acme):
+    client = Client()
+    client.force_login(make_user("ada"))
+    assert client.get("/admin/accounts/organization/").status_code == 302
+
+
+def test_system_checks_need_no_table(django_assert_num_queries):
+    with django_assert_num_queries(0):
+        call_command("check")

@@ -20,7 +20,7 @@ from django import db
 
 from anex.core import actors, clock
 from anex.core.errors import Unavailable
-from anex.supervisor.process import die_with_parent
+from anex.core.process import die_with_parent
 from inference.backends import registry
 from inference.engines import launch as launching
 from inference.engines.launch import Launch

@@ -132,6 +132,18 @@ async def test_nobody_listening_is_a_lost_server():
         await ask(free_port())
 
 
+async def test_connection_that_is_not_accepted_in_time_is_a_lost_server(monkeypatch):
+    monkeypatch.setattr(client_module, "CONNECT_TIMEOUT_S", 0.2)
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for waiting in (first, second):
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        with pytest.raises(ServerLost):
+            await ask(full.getsockname()[1])
+
+
 async def test_unknown_host_is_a_lost_server():
     async with Client() as client:
         server = Server(1, "m", "world", "http://no-such-host.invalid/v1", "m", "", 1, True)

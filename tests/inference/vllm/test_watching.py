@@ -118,12 +118,11 @@ def watcher(host, *arguments):
         process.wait()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_command_withdraws_and_ends_its_server_on_a_signal(host, number):
+def test_command_withdraws_and_ends_its_server_on_sigterm(host):
     host.mark("healthy")
     with watcher(host, "--vllm-args=--enforce-eager --max-num-seqs 32") as process:
         eventually(live)
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
     assert live() == []
     assert host.running() == []

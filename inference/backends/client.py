@@ -51,7 +51,7 @@ class Client:
 
         `timeout_s` covers everything from connecting to the last byte; the bounds are the most tokens the request can
         have used. Raises Throttled (429, 503), ServerFailed (other statuses outside 200 and 4xx, a time-out, an answer
-        cut short, too large or no JSON object) or ServerLost (nothing listens, no answer began).
+        too large or no JSON object) or ServerLost (nothing listens, or the connection ended before the answer did).
         """
         status, raw = await self._post(server, path, body, timeout_s)
         bounds = {"input_bound": input_bound, "output_bound": output_bound}
@@ -76,13 +76,12 @@ class Client:
                 check_status(response.status, response.headers, now=clock.now())
                 return response.status, await _read(response)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise ServerLost("The model server cannot be reached.") from error
+            raise ServerLost("The model server cannot be reached.", sent=False) from error
         except TimeoutError as error:
             raise ServerFailed(f"The model server did not answer in {timeout_s:g} s.") from error
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, ConnectionError) as error:
-            if answered:
-                raise ServerFailed("The model server's answer was cut short.") from error
-            raise ServerLost("The model server closed the connection before it answered.") from error
+            when = "in the middle of its answer" if answered else "before it answered"
+            raise ServerLost(f"The model server closed the connection {when}.", sent=True) from error
         except aiohttp.ClientError as error:
             raise ServerFailed("The model server's answer is not HTTP.") from error
 

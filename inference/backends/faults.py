@@ -14,8 +14,15 @@ class Throttled(UpstreamError):
 
 
 class ServerFailed(UpstreamError):
-    """The server failed on this request: 5xx, too slow, an answer cut short or one that is no JSON object."""
+    """The server failed on this request: 5xx, too slow, or an answer that is no JSON object."""
 
 
 class ServerLost(UpstreamError):
-    """Nothing listens, or the connection ended before an answer began."""
+    """Nothing listens, or the connection ended before the whole answer was there.
+
+    `sent` says that the server had the request in hand: then the request may be what ended it.
+    """
+
+    def __init__(self, message: str, *, sent: bool) -> None:
+        super().__init__(message)
+        self.sent = sent

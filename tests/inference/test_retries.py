@@ -13,7 +13,7 @@ waits = st.none() | st.floats(min_value=0, max_value=1e9)
 
 @pytest.mark.parametrize(
     ("error", "attempts"),
-    [(Throttled("busy"), 6), (ServerFailed("broken"), 6), (ServerLost("gone"), 3)],
+    [(Throttled("busy"), 6), (ServerFailed("broken"), 6), (ServerLost("gone", sent=True), 3)],
 )
 def test_attempts_end(error, attempts):
     waits = [wait_before_retry(error, attempt=attempt) for attempt in range(1, attempts + 1)]

@@ -73,7 +73,7 @@ def configure(
 
     A row that a worker had registered becomes a configured one. Raises InvalidRequest.
     """
-    base_url = _checked(base_url, region, credential_env, concurrency)
+    base_url = check(base_url=base_url, region=region, credential_env=credential_env, concurrency=concurrency)
     row, _ = Backend.objects.update_or_create(
         model_id=model_id,
         region=region,
@@ -108,7 +108,7 @@ def register(
     What an operator decided stays: a server switched off stays off, a configured row only learns the version.
     Raises InvalidRequest.
     """
-    base_url = _checked(base_url, region, credential_env, concurrency)
+    base_url = check(base_url=base_url, region=region, credential_env=credential_env, concurrency=concurrency)
     seen = {"version": version, "seen_at": Now()}
     offered = {
         "served_name": served_name,
@@ -159,6 +159,26 @@ def remove(*, model_id: str, base_url: str = "", region: str = "", actor: Actor)
     return removed
 
 
+def check(*, base_url: str, region: str, credential_env: str, concurrency: int) -> str:
+    """The address without its last slash, once all that an operator can mistype is in order. Raises InvalidRequest."""
+    try:
+        parts = urlsplit(base_url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.query or parts.fragment or parts.username or len(base_url) > 200:
+        raise InvalidRequest("Give the server's address as http://host:port/v1, without a user name.", param="base_url")
+    if region not in get_args(Region):
+        raise InvalidRequest("The region is world or eu.", param="region")
+    if credential_env and not _ENVIRONMENT_NAME.fullmatch(credential_env):
+        raise InvalidRequest(
+            "Name the environment variable that holds the key, not the key itself.", param="credential_env"
+        )
+    if concurrency < 1:
+        raise InvalidRequest("The concurrency is at least 1.", param="concurrency")
+    return base_url.rstrip("/")
+
+
 def _named(model_id: str, base_url: str, region: str) -> QuerySet[Backend]:
     rows = Backend.objects.filter(model_id=model_id)
     if base_url:
@@ -181,23 +201,3 @@ def _server(row: Backend) -> Server | None:
         concurrency=row.concurrency,
         reuse_connections=row.reuse_connections,
     )
-
-
-def _checked(base_url: str, region: str, credential_env: str, concurrency: int) -> str:
-    """The address without its last slash, once everything an operator can mistype is in order."""
-    try:
-        parts = urlsplit(base_url)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable or parts.query or parts.fragment or parts.username or len(base_url) > 200:
-        raise InvalidRequest("Give the server's address as http://host:port/v1, without a user name.", param="base_url")
-    if region not in get_args(Region):
-        raise InvalidRequest("The region is world or eu.", param="region")
-    if credential_env and not _ENVIRONMENT_NAME.fullmatch(credential_env):
-        raise InvalidRequest(
-            "Name the environment variable that holds the key, not the key itself.", param="credential_env"
-        )
-    if concurrency < 1:
-        raise InvalidRequest("The concurrency is at least 1.", param="concurrency")
-    return base_url.rstrip("/")

@@ -112,24 +112,45 @@ WHOLE = orjson.dumps({"choices": [{"message": {"content": "x" * 2000}, "finish_r
     [
         b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(WHOLE),
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n" % len(WHOLE),
-        b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n",
     ],
-    ids=["length", "chunked", "until-close"],
+    ids=["length", "chunked"],
 )
-async def test_truncated_body_is_never_an_answer(head, reset):
-    with answering(head + WHOLE[:1000], reset=reset) as (port, _), pytest.raises(ServerFailed):
+async def test_answer_that_breaks_off_is_a_server_lost_with_the_request_in_hand(head, reset):
+    with answering(head + WHOLE[:1000], reset=reset) as (port, _), pytest.raises(ServerLost) as caught:
+        await ask(port)
+    assert caught.value.sent
+
+
+async def test_answer_without_a_length_that_breaks_off_is_a_failed_server():
+    head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+    with answering(head + WHOLE[:1000]) as (port, _), pytest.raises(ServerFailed):
         await ask(port)
 
 
 @pytest.mark.parametrize("reset", [False, True])
-async def test_connection_that_ends_unanswered_is_a_lost_server(reset):
-    with answering(reset=reset) as (port, _), pytest.raises(ServerLost):
+async def test_connection_that_ends_unanswered_is_a_server_lost_with_the_request_in_hand(reset):
+    with answering(reset=reset) as (port, _), pytest.raises(ServerLost) as caught:
         await ask(port)
+    assert caught.value.sent
 
 
-async def test_nobody_listening_is_a_lost_server():
-    with pytest.raises(ServerLost):
+async def test_nobody_listening_is_a_lost_server_that_was_sent_nothing():
+    with pytest.raises(ServerLost) as caught:
         await ask(free_port())
+    assert not caught.value.sent
+
+
+async def test_connection_that_is_not_accepted_in_time_is_a_lost_server(monkeypatch):
+    monkeypatch.setattr(client_module, "CONNECT_TIMEOUT_S", 0.2)
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for waiting in (first, second):
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        with pytest.raises(ServerLost) as caught:
+            await ask(full.getsockname()[1])
+    assert not caught.value.sent
 
 
 async def test_unknown_host_is_a_lost_server():

@@ -117,6 +117,7 @@ STREAMED = [
     {"messages": [{"role": "user", "content": "hello"}], "max_tokens": 3},
     {"messages": [{"role": "user", "content": "hello"}], "reasoning_effort": "low", "logprobs": True},
     {"messages": [{"role": "user", "content": "line one\n\n  two… 😀  [[echo]]"}]},
+    {"messages": [{"role": "user", "content": "slowly [[pace 1]]"}]},
     {"messages": [{"role": "user", "content": "x"}], "response_format": {"type": "json_object"}},
     {
         "messages": [{"role": "user", "content": 'weather in "Oslo" for 3 days and "Rome" for 4 [[calls 2]]'}],

@@ -28,7 +28,7 @@ from jobs.storage.interface import ObjectChanged, ObjectMissing
 
 log = logging.getLogger(__name__)
 
-POLL_SECONDS = 2.0
+POLL_SECONDS = 2.0  # or half a lease, where that is less
 REST_SECONDS = 5.0  # for a model whose servers did not answer
 REPAIR_SECONDS = 10.0
 CONTROL_SLOTS = 2
@@ -43,6 +43,7 @@ class Pump:
     def __init__(self, *, region: str, lease_seconds: float) -> None:
         self._region = region
         self._lease_seconds = lease_seconds
+        self._poll_seconds = min(POLL_SECONDS, lease_seconds / 2)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._bell = asyncio.Event()
         self._stopping = False
@@ -110,7 +111,7 @@ class Pump:
 
     async def _wait(self) -> None:
         bell = asyncio.create_task(self._bell.wait())
-        await asyncio.wait({bell, *self._runs, *self._controls}, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")
+        await asyncio.wait({bell, *self._runs, *self._controls}, timeout=self._poll_seconds, return_when="FIRST_COMPLETED")
         bell.cancel()
 
     async def _drain(self) -> None:

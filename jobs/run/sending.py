@@ -40,7 +40,7 @@ class Sender:
 
         Raises ServerLost when no server took it; with `once`, at the first loss.
         """
-        attempt = 0
+        attempt, in_hand = 0, False
         while True:
             attempt += 1
             try:
@@ -53,8 +53,10 @@ class Sender:
                 return self._judge(row, request, answer, usage)
             except UpstreamError as error:
                 wait = retries.wait_before_retry(error, attempt=attempt)
-                if isinstance(error, ServerLost) and (once or wait is None):
-                    raise
+                if isinstance(error, ServerLost):
+                    in_hand = in_hand or error.sent
+                    if once or wait is None:
+                        raise ServerLost(str(error), sent=in_hand) from error
                 if wait is None:
                     return refused(row, request.custom_id, str(error), "upstream_error")
             finally:

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
@@ -146,12 +147,11 @@ class Vllm:
     def _drain(self, child: subprocess.Popen[bytes]) -> None:
         """Wait until no request has been in work for two looks in a row."""
         deadline, idle = clock.monotonic() + self._pace.drain_s, 0
-        pause = threading.Event()
         while idle < 2 and child.poll() is None and clock.monotonic() < deadline:
             metrics = self._get("/metrics")
             busy = sum(float(count) for count in _BUSY.findall(metrics or b""))
             idle = 0 if busy else idle + 1
-            pause.wait(self._pace.look_s)
+            time.sleep(self._pace.look_s)
 
     def _end(self, child: subprocess.Popen[bytes]) -> None:
         """End the child and every process it started."""

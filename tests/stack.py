@@ -13,8 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from anex.core.process import die_with_parent
 from anex.supervisor.postgres import Postgres
-from anex.supervisor.process import die_with_parent
 from anex.supervisor.valkey import Valkey, accepts, free_port
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from anex.supervisor.process import StartError, die_with_parent
+from anex.core.process import die_with_parent
+from anex.supervisor.process import StartError
 
 _RESTARTS = 5
 _RESTART_WINDOW_S = 60.0

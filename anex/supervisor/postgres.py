@@ -20,7 +20,8 @@ from urllib.parse import quote
 
 import psycopg
 
-from anex.supervisor.process import StartError, die_with_parent
+from anex.core.process import die_with_parent
+from anex.supervisor.process import StartError
 
 _SOCKET_PATH_LIMIT = 90
 

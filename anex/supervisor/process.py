@@ -1,28 +1,5 @@
-"""How a child process is started so that it never outlives its parent, and the error that stops a start."""
-
-import ctypes
-import os
-import signal
-import sys
-from collections.abc import Callable
-
-_PR_SET_PDEATHSIG = 1
+"""The error that stops a start."""
 
 
 class StartError(RuntimeError):
     """Something could not be prepared or started; the message is a sentence that says what to do."""
-
-
-def die_with_parent(death_signal: signal.Signals) -> Callable[[], None]:
-    """A `preexec_fn`: the child receives `death_signal` when the thread that started it ends (Linux only)."""
-    libc = ctypes.CDLL(None)
-    parent = os.getpid()
-
-    def before_exec() -> None:
-        if sys.platform != "linux":
-            return
-        libc.prctl(_PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return before_exec

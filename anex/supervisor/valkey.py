@@ -8,7 +8,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from anex.supervisor.process import StartError, die_with_parent
+from anex.core.process import die_with_parent
+from anex.supervisor.process import StartError
 
 
 class Valkey:

@@ -111,7 +111,9 @@ class Pump:
 
     async def _wait(self) -> None:
         bell = asyncio.create_task(self._bell.wait())
-        await asyncio.wait({bell, *self._runs, *self._controls}, timeout=self._poll_seconds, return_when="FIRST_COMPLETED")
+        await asyncio.wait(
+            {bell, *self._runs, *self._controls}, timeout=self._poll_seconds, return_when="FIRST_COMPLETED"
+        )
         bell.cancel()
 
     async def _drain(self) -> None:

@@ -29,7 +29,7 @@ def times_sent(stack: Stack, prefix: str = "row") -> Counter[str]:
 
 
 def assert_books_agree(stack: Stack, job_id: str, lines: list[str], *, complete: bool = True) -> dict[str, Any]:
-    """Every row once and in order, counted once, charged once and within the quote; nothing held; ledger sums to zero."""
+    """Every row once and in order, counted once, charged once and within the quote; nothing held."""
     job: dict[str, Any] = stack.api("GET", f"/jobs/{job_id}")
     wanted = [json.loads(line)["custom_id"] for line in lines]
     delivered = [line["custom_id"] for line in stack.result(job_id)]

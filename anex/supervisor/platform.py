@@ -16,7 +16,7 @@ from redis import Redis, RedisError
 from anex.supervisor.children import Ready, Service, Supervisor, together
 from anex.supervisor.postgres import Postgres
 from anex.supervisor.state import State
-from anex.supervisor.valkey import Valkey, free_port
+from anex.supervisor.valkey import Valkey
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = "smollm2-135m-instruct"
@@ -32,7 +32,7 @@ class Platform:
         self.supervisor = supervisor
         self.port = port
         self.url = f"http://127.0.0.1:{port}"
-        self.model_port = free_port()
+        self.model_port, self._former_model_port = state.port("model-port")
         self.postgres = None if os.environ.get("DATABASE_URL") else Postgres(state.directory / "postgres")
         self.valkey = None if os.environ.get("REDIS_URL") else Valkey(state.directory / "valkey")
         self.environment: dict[str, str] = {}
@@ -94,6 +94,7 @@ class Platform:
     def close(self) -> None:
         """After everything has stopped: nothing is published any more, the data directory is free."""
         self.state.withdraw()
+        self.state.release()
         if self.postgres:
             self.postgres.release()
 
@@ -123,10 +124,17 @@ class Platform:
         )
 
     async def _register_model(self) -> None:
+        """Name the model server in the table of backends, instead of where an earlier run had it."""
+        if self._former_model_port:
+            await self.manage("backends", "remove", MODEL, _model_url(self._former_model_port))
         await self.manage(
-            *("backends", "set", MODEL, f"http://127.0.0.1:{self.model_port}/v1", "--served-name", MODEL),
+            *("backends", "set", MODEL, _model_url(self.model_port), "--served-name", MODEL),
             *("--credential-env", "ANEX_LOCAL_ENGINE_KEY", "--concurrency", str(_MODEL_CONCURRENCY), "--no-reuse"),
         )
+
+
+def _model_url(port: int) -> str:
+    return f"http://127.0.0.1:{port}/v1"
 
 
 def _python(*arguments: str) -> Callable[[], list[str]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from anex.supervisor.process import StartError
+from anex.supervisor.valkey import free_port
 
 
 class State:
@@ -39,12 +40,29 @@ class State:
         lock.flush()
         self._lock = lock
 
+    def release(self) -> None:
+        """Let another supervisor have the directory."""
+        if self._lock:
+            self._lock.close()
+            self._lock = None
+
     def secret(self, name: str) -> str:
         """A random secret made once and kept in a file only its owner can read."""
         path = self.directory / name
         if not path.exists() or not path.read_text():
             _write_private(path, secrets.token_urlsafe(48))
         return path.read_text()
+
+    def port(self, name: str) -> tuple[int, int | None]:
+        """A free loopback port, the same in every run where possible; and the former one where it is not."""
+        path = self.directory / name
+        text = path.read_text() if path.exists() else ""
+        former = int(text) if text.isdigit() else None
+        if former and _bind_error(former) is None:
+            return former, None
+        port = free_port()
+        path.write_text(str(port))
+        return port, former
 
     def publish(self, values: Mapping[str, str]) -> None:
         """Write `services.env`, by which another terminal's `manage.py` finds the running services."""

@@ -133,8 +133,8 @@ class Chunk(models.Model):
     """A unit of claiming: a byte range of the input to check or to run, or the job's finalization.
 
     `epoch` is the claiming worker's id, null when unclaimed; `done` has one bit per row; `claims` counts claims
-    since the last committed part; `cursor` is the row being run alone, `cursor_tries` how often it
-    was sent alone.
+    since the last committed part; `cursor` is the row being run alone, `suspects` the rows under which
+    a server died once.
     """
 
     class Kind(models.TextChoices):
@@ -155,7 +155,7 @@ class Chunk(models.Model):
     epoch = models.BigIntegerField(null=True)
     claims = models.PositiveSmallIntegerField(default=0)
     cursor = models.PositiveIntegerField(null=True)
-    cursor_tries = models.PositiveSmallIntegerField(default=0)
+    suspects = BitStringField(default="")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["job", "kind", "index"], name="one_chunk_per_place")]

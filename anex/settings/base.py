@@ -127,6 +127,10 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
 }
 
+SPECTACULAR_SETTINGS = {
+    "ENUM_NAME_OVERRIDES": {"JobStatus": "jobs.api.schemas.STATUSES", "InputStatus": "jobs.api.inputs.STATES"},
+}
+
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "batch"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True

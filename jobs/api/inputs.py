@@ -20,6 +20,9 @@ from jobs.storage.interface import UploadTarget
 ERRORS = {401: ErrorSerializer, 403: ErrorSerializer, 503: ErrorSerializer}
 
 
+STATES = [state.value for state in Input.State]
+
+
 class CreateInputRequestSerializer(serializers.Serializer[Any]):
     """What an input is created from. A null field counts as left out; an unknown one is ignored."""
 
@@ -40,7 +43,7 @@ class InputSerializer(serializers.Serializer[Any]):
     """The reference's Input. `upload_url` and `fields` are answered once, on create."""
 
     id = serializers.UUIDField()
-    status = serializers.ChoiceField(choices=[state.value for state in Input.State])
+    status = serializers.ChoiceField(choices=STATES)
     input_s3_uri = serializers.CharField()
     error = serializers.CharField(allow_null=True, required=False)
     callback_secret = serializers.CharField(allow_null=True, required=False)

@@ -4,7 +4,7 @@ A claim takes the job's row FOR SHARE, so it cannot cross a change of the job's 
 holds it, when its holder is no longer listed, or when the holder was silent for a lease while the claimer was not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -34,6 +34,8 @@ class Claim:
     byte_end: int
     done: str
     claims: int
+    cursor: int | None
+    suspects: str
     model_id: str
 
 
@@ -64,7 +66,7 @@ WITH free AS (
 UPDATE jobs_chunk c SET epoch = %(epoch)s, claims = claims + 1
 FROM free WHERE c.id = free.id
 RETURNING c.id, c.epoch, c.job_id, c.kind, c.index, c.first_row, c.row_count, c.byte_start, c.byte_end,
-          c.done, c.claims, free.model_id
+          c.done, c.claims, c.cursor, c.suspects, free.model_id
 """
 
 
@@ -90,12 +92,12 @@ def claim(lease: Lease, *, region: str, kinds: Sequence[str], models: Sequence[s
 def release(claim: Claim, *, blameless: bool = True) -> None:
     """Give a chunk back, if it is still held; a blameless claim does not count towards running rows alone."""
     claims = Greatest(F("claims") - 1, 0) if blameless else F("claims")
-    Chunk.objects.filter(pk=claim.id, epoch=claim.epoch, closed=False).update(epoch=None, claims=claims)
+    _update_held(claim, epoch=None, claims=claims)
 
 
 def close(claim: Claim) -> bool:
     """Mark a chunk as finished, if it is still held; inside the transaction of what finished it."""
-    return bool(Chunk.objects.filter(pk=claim.id, epoch=claim.epoch, closed=False).update(closed=True))
+    return _update_held(claim, closed=True)
 
 
 def fence(job_id: UUID) -> None:
@@ -103,20 +105,21 @@ def fence(job_id: UUID) -> None:
     Chunk.objects.filter(job_id=job_id, kind=Chunk.Kind.ROWS).update(epoch=None)
 
 
-def set_cursor(claim: Claim, row: int) -> int | None:
-    """Record that `row` is about to be sent alone; returns which time it is, None if the chunk is lost."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE jobs_chunk SET cursor = %(row)s,"
-            " cursor_tries = CASE WHEN cursor = %(row)s THEN cursor_tries + 1 ELSE 1 END"
-            " WHERE id = %(id)s AND epoch = %(epoch)s AND NOT closed RETURNING cursor_tries",
-            {"row": row, "id": claim.id, "epoch": claim.epoch},
-        )
-        found = cursor.fetchone()
-    return None if found is None else int(found[0])
+def set_cursor(claim: Claim, row: int) -> bool:
+    """Record that `row` is about to be sent alone; False when the chunk is lost."""
+    return _update_held(claim, cursor=row)
 
 
-def uncount_try(claim: Claim) -> None:
-    """Take the last try back: the row never left this worker."""
-    chunk = Chunk.objects.filter(pk=claim.id, epoch=claim.epoch, closed=False)
-    chunk.update(cursor_tries=Greatest(F("cursor_tries") - 1, 0))
+def clear_cursor(claim: Claim) -> bool:
+    """Record that the row at the cursor never left this worker."""
+    return _update_held(claim, cursor=None)
+
+
+def set_suspects(claim: Claim, suspects: Set[int]) -> bool:
+    """Record the rows under which a server died once; False when the chunk is lost."""
+    bits = "".join("1" if row in suspects else "0" for row in range(claim.row_count))
+    return _update_held(claim, suspects=bits, cursor=None)
+
+
+def _update_held(claim: Claim, **fields: Any) -> bool:
+    return bool(Chunk.objects.filter(pk=claim.id, epoch=claim.epoch, closed=False).update(**fields))

@@ -17,7 +17,7 @@ from jobs.storage.interface import Store
 COMMIT = """
 WITH mine AS (
     UPDATE jobs_chunk
-    SET done = done | %(rows)s::bit varying, cursor = NULL, cursor_tries = 0,
+    SET done = done | %(rows)s::bit varying, cursor = NULL,
         claims = CASE WHEN claims < %(alone)s THEN 0 ELSE claims END,
         closed = bit_count(done | %(rows)s::bit varying) = row_count
     WHERE id = %(chunk)s AND epoch = %(epoch)s AND bit_count(done & %(rows)s::bit varying) = 0

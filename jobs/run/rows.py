@@ -7,6 +7,7 @@ before it is sent, so that a row that kills servers is found and fails alone.
 import asyncio
 import logging
 import uuid
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -27,7 +28,7 @@ from jobs.storage.interface import StoreUnavailable
 
 log = logging.getLogger(__name__)
 
-TRIES_ALONE = 2
+TWO_DEATHS = "The model server died twice while it answered this row."
 PARTS_PER_CHUNK = 16
 PART_SECONDS = 60.0
 PART_BYTES = 4 * 1024 * 1024
@@ -142,32 +143,47 @@ class ChunkRun:
             await self._flush()
 
     async def _run_alone(self, rows: list[tuple[int, bytes]]) -> None:
-        for row, text in rows:
+        """One row at a time; one under which a server died comes again last, and fails at its second death."""
+        self.undispatched = 1
+        suspects = {row for row, mark in enumerate(self.claim.suspects) if mark == "1"}
+        dead = self._died_under_the_last_worker()
+        condemned = dead if dead in suspects else None
+        if dead is not None and condemned is None:
+            await self._suspect_row(dead, suspects)
+        queue = deque(sorted(rows, key=lambda entry: entry[0] in suspects and entry[0] != condemned))
+        while queue and not self._halted():
+            row, text = queue.popleft()
             request = requests.parse(text, model=self.context.model, options=self.context.options)
-            self.undispatched -= 1
-            outcome: Outcome | None = None
-            while outcome is None:
-                if self._halted():
-                    return
-                tries = await self._threads.call(claims.set_cursor, self.claim, row)
-                if tries is None:
-                    self._lost = True
-                    return
-                if tries > TRIES_ALONE:
-                    message = "The model server died twice while it answered this row."
-                    outcome = refused(row, request.custom_id, message, "server_died")
-                    break
-                outcome = await self._send_alone(row, request, len(text))
-            self._buffer.add(outcome)
+            outcome = None if row == condemned else await self._send_alone(row, request, len(text))
+            if self._lost or self._server_lost:
+                return
+            if outcome is None and row not in suspects:
+                queue.append((row, text))
+                await self._suspect_row(row, suspects)
+                continue
+            self._buffer.add(outcome or refused(row, request.custom_id, TWO_DEATHS, "server_died"))
             await self._flush()
 
+    async def _suspect_row(self, row: int, suspects: set[int]) -> None:
+        suspects.add(row)
+        self._lost = not await self._threads.call(claims.set_suspects, self.claim, suspects)
+
+    def _died_under_the_last_worker(self) -> int | None:
+        """The row that was being run alone when the chunk's former holder vanished."""
+        cursor = self.claim.cursor
+        return cursor if cursor is not None and self.claim.done[cursor] == "0" else None
+
     async def _send_alone(self, row: int, request: requests.Row, size_bytes: int) -> Outcome | None:
+        """The row's outcome; None when the chunk is lost, no server can be reached, or the server died under it."""
+        if not await self._threads.call(claims.set_cursor, self.claim, row):
+            self._lost = True
+            return None
         place = await self._sender.window.acquire(size_bytes)
         try:
             return await self._sender.send(row, request, size_bytes=size_bytes, place=place, once=True)
         except ServerLost as loss:
             if not loss.sent:
-                await self._threads.call(claims.uncount_try, self.claim)
+                await self._threads.call(claims.clear_cursor, self.claim)
                 self._server_lost = True
             return None
 

@@ -45,6 +45,7 @@ class Sender:
             attempt += 1
             try:
                 answer = await self._ask(request, place)
+                self.window.proved(place)
                 if answer.status != 200:
                     return self._refuse(row, request, answer)
                 usage = answer.usage
@@ -54,6 +55,7 @@ class Sender:
             except UpstreamError as error:
                 wait = retries.wait_before_retry(error, attempt=attempt)
                 if isinstance(error, ServerLost):
+                    self.window.lost(place)
                     in_hand = in_hand or error.sent
                     if once or wait is None:
                         raise ServerLost(str(error), sent=in_hand) from error

@@ -9,7 +9,7 @@ from django.db.models import QuerySet, Sum
 from anex.core.errors import NotFound
 from anex.core.money import cents_to_nano
 from jobs.lifecycle import TERMINAL, Status
-from jobs.models import Job, JobEvent, Part
+from jobs.models import Chunk, Job, JobEvent, Part
 
 WAITING = (Status.SUBMITTED, Status.ESTIMATING, Status.COST_READY)
 
@@ -62,7 +62,7 @@ def progress(job: Job) -> Progress | None:
         return None
     if job.status in TERMINAL:
         return Progress(row_outcomes(job), job.row_count, cents_to_nano(job.charge_cents or 0))
-    sums = Part.objects.filter(chunk__job=job).aggregate(
+    sums = Part.objects.filter(chunk__job=job, chunk__kind=Chunk.Kind.ROWS).aggregate(
         success=Sum("success_rows", default=0),
         error=Sum("error_rows", default=0),
         format_error=Sum("format_error_rows", default=0),

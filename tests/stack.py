@@ -211,6 +211,14 @@ class Stack:
                 print(job["status"], job["progress"], flush=True)
             time.sleep(0.1)
 
+    def wait_until_priced(self, job_id: str, seconds: float = 120) -> Any:
+        """Poll a job until it waits for approval or has failed for free."""
+        deadline = time.monotonic() + seconds
+        while (job := self.api("GET", f"/jobs/{job_id}"))["status"] not in ("cost_ready", "failed"):
+            assert time.monotonic() < deadline, job
+            time.sleep(0.05)
+        return job
+
     def result(self, job_id: str) -> list[Any]:
         """The lines of a job's result file."""
         _, body = send(self.api("GET", f"/jobs/{job_id}/result")["result_url"], "GET")

@@ -135,6 +135,11 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "batch"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+# Seconds between two runs. One that waited for so long is dropped: the next does its work.
+CELERY_BEAT_SCHEDULE: dict[str, Any] = {
+    task: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
+    for task, seconds in (("jobs.sweep", 60.0), ("jobs.discard_unfinished", 3600.0))
+}
 
 # The region this process serves (DESIGN: storage, queues and backends are per region).
 ANEX_REGION = env.str("ANEX_REGION", default="world")

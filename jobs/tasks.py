@@ -1,4 +1,4 @@
-"""Celery's part: the doorbell of the pump, the pump's start and stop with its worker, and the periodic sweep."""
+"""Celery's part: the doorbell of the pump, the pump's start and stop with its worker, and the periodic sweeps."""
 
 from typing import Any
 
@@ -41,3 +41,9 @@ def sweep() -> None:
     now = clock.now()
     sweeps.cancel_unapproved(now)
     retention.expire_inputs(now)
+
+
+@shared_task(name="jobs.discard_unfinished")
+def discard_unfinished() -> None:
+    """Once an hour: what uploads and workers that died left half written."""
+    retention.discard_unfinished(clock.now())

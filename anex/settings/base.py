@@ -3,14 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-import environ
+from django.core.exceptions import ImproperlyConfigured
 
 from anex.settings import staff
-
-BASE_DIR = Path(__file__).resolve().parents[2]
-VAR_DIR = BASE_DIR / "var"
-
-env = environ.Env()
+from anex.settings.environment import BASE_DIR, VAR_DIR, env
 
 INSTALLED_APPS = [
     "daphne",
@@ -135,9 +131,16 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "batch"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+# Seconds between two runs. One that waited for so long is dropped: the next does its work.
+CELERY_BEAT_SCHEDULE: dict[str, Any] = {
+    task: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
+    for task, seconds in (("jobs.sweep", 60.0), ("jobs.discard_unfinished", 3600.0))
+}
 
 # The region this process serves (DESIGN: storage, queues and backends are per region).
 ANEX_REGION = env.str("ANEX_REGION", default="world")
+if ANEX_REGION not in ("world", "eu"):
+    raise ImproperlyConfigured("ANEX_REGION must be world or eu.")
 # Where clients reach this installation; upload targets and download links are built on it.
 ANEX_PUBLIC_URL = env.str("ANEX_PUBLIC_URL", default="http://127.0.0.1:8000")
 

@@ -1,11 +1,13 @@
 """Runs with no environment; `.env` may add to it, and `var/services.env` says where `make demo` has its services."""
 
-from anex.settings.base import *
-from anex.settings.base import BASE_DIR, VAR_DIR, env
+from anex.settings.environment import BASE_DIR, VAR_DIR, env
 
+# Before the settings that read them.
 for _file in (BASE_DIR / ".env", VAR_DIR / "services.env"):
     if _file.exists():
         env.read_env(_file)
+
+from anex.settings.base import *  # noqa: E402
 
 DEBUG = env.bool("ANEX_DEBUG", default=False)
 SECRET_KEY = env.str("SECRET_KEY", default="development-only-key-not-for-production-use-0123456789")

@@ -3,10 +3,12 @@
 from django.core.exceptions import ImproperlyConfigured
 
 from anex.settings.base import *
-from anex.settings.base import env
+from anex.settings.environment import env
 
 _required = ("SECRET_KEY", "ALLOWED_HOSTS", "ANEX_PUBLIC_URL", "DATABASE_URL", "REDIS_URL")
 _missing = [name for name in _required if not env.str(name, default="")]
+if not env.str("ANEX_S3_BUCKET", default="") and not env.str("ANEX_STORAGE_DIR", default=""):
+    _missing.append("ANEX_S3_BUCKET (or ANEX_STORAGE_DIR, for a single machine)")
 if _missing:
     raise ImproperlyConfigured(f"Set these environment variables: {', '.join(_missing)}. See .env.example.")
 

@@ -1,6 +1,7 @@
 """Sends one row to a model server and judges the answer; waits and tries again where that can help."""
 
 import asyncio
+import logging
 from typing import Any
 
 import jsonschema_rs
@@ -21,6 +22,8 @@ from jobs.run.outcomes import Count, Outcome, answered, refused
 from jobs.run.threads import Threads
 from jobs.run.window import Window
 
+log = logging.getLogger(__name__)
+
 ROW_SECONDS = 600.0
 
 
@@ -32,6 +35,7 @@ class Sender:
         self._client = client
         self._threads = threads
         self._context = context
+        self._clamped = False
 
     async def send(
         self, row: int, request: requests.Row, *, size_bytes: int, place: Server, once: bool = False
@@ -48,6 +52,7 @@ class Sender:
                 self.window.proved(place)
                 if answer.status != 200:
                     return self._refuse(row, request, answer)
+                self._note_clamp(answer, place)
                 usage = answer.usage
                 if usage is None:
                     usage = await self._threads.call(self._count, request, answer.body, place)
@@ -83,6 +88,13 @@ class Sender:
             input_bound=context.model.context_tokens,
             output_bound=context.output_cap,
         )
+
+    def _note_clamp(self, answer: Answer, server: Server) -> None:
+        """Log the first impossible report of these rows; a server that makes one makes many."""
+        if answer.clamped and not self._clamped:
+            self._clamped = True
+            job, model = self._context.job_id, server.model_id
+            log.warning("job %s: a server of %s reported impossible usage, which was clamped", job, model)
 
     def _refuse(self, row: int, request: requests.Row, answer: Answer) -> Outcome:
         message = _upstream_message(answer.body) or f"The model server refused the row ({answer.status})."

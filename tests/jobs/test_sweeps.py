@@ -6,9 +6,11 @@ import pytest
 from django.db import connections
 
 from anex.core import clock
-from jobs.models import JobEvent
+from jobs import tasks
+from jobs.models import Input, JobEvent
 from jobs.services import sweeps
-from tests.factories import make_organization
+from jobs.services.inputs import RETENTION
+from tests.factories import make_input, make_organization
 from tests.jobs.api import stages
 
 
@@ -45,3 +47,15 @@ def test_a_job_being_decided_about_is_left_to_the_next_sweep(acme):
         deciding.rollback()
         deciding.close()
     assert sweeps.cancel_unapproved(now) == 1
+
+
+def test_the_scheduled_sweep_ends_jobs_and_inputs_whose_time_is_over(acme, settings, tmp_path):
+    settings.ANEX_STORAGE_DIR = tmp_path
+    job = stages.quoted(acme, approval_expires_at=clock.now())
+    old = make_input(acme, status=Input.State.READY, expires_at=clock.now() - RETENTION)
+    tasks.sweep()
+    tasks.discard_unfinished()
+    job.refresh_from_db()
+    old.refresh_from_db()
+    assert (job.status, old.status) == ("cancelled", "expired")
+    assert old.purged_at is not None

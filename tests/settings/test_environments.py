@@ -2,8 +2,10 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -47,9 +49,34 @@ def test_production_names_every_missing_variable_at_once() -> None:
     assert all(name in last for name in ("SECRET_KEY", "ALLOWED_HOSTS", "ANEX_PUBLIC_URL", "DATABASE_URL", "REDIS_URL"))
 
 
+def test_production_names_the_store_that_is_missing() -> None:
+    without = {name: value for name, value in PRODUCTION.items() if name != "ANEX_S3_BUCKET"}
+    assert "ANEX_S3_BUCKET" in manage("production", "check", **without).stderr.splitlines()[-1]
+    assert manage("production", "check", **without, ANEX_STORAGE_DIR="/srv/anex").returncode == 0
+
+
+@pytest.mark.parametrize("settings", ["development", "production"])
+def test_an_unknown_region_does_not_start(settings: str) -> None:
+    done = manage(settings, "check", **PRODUCTION | {"ANEX_REGION": "mars"})
+    assert "ANEX_REGION must be world or eu." in done.stderr
+
+
 def test_production_refuses_a_short_secret() -> None:
     done = manage("production", "check", **PRODUCTION | {"SECRET_KEY": "short"})
     assert "SECRET_KEY must have at least 50 characters." in done.stderr
+
+
+def test_development_reads_every_setting_from_its_files(tmp_path: Path) -> None:
+    shutil.copytree(BASE_DIR / "anex" / "settings", tmp_path / "anex" / "settings")
+    (tmp_path / ".env").write_text("ANEX_REGION=eu\nDATABASE_URL=postgres://a@one/anex\nANEX_S3_BUCKET=bucket\n")
+    (tmp_path / "var").mkdir()
+    (tmp_path / "var" / "services.env").write_text("DATABASE_URL='postgres://a@two/anex'\nANEX_PUBLIC_URL='http://x'\n")
+    names = ("ANEX_REGION", "ANEX_S3_BUCKET", "ANEX_PUBLIC_URL", "ANEX_LEASE_SECONDS")
+    show = f"from anex.settings import development as d; print([getattr(d, n) for n in {names}], d.DATABASES)"
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path), "ANEX_LEASE_SECONDS": "7"}
+    shown = subprocess.check_output([sys.executable, "-c", show], cwd=tmp_path, env=environment, text=True)
+    assert "['eu', 'bucket', 'http://x', 7.0]" in shown
+    assert "'HOST': 'one'" in shown
 
 
 def test_models_and_migrations_agree() -> None:

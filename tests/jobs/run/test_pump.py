@@ -103,6 +103,26 @@ def test_a_refused_row_fails_alone(acme: Organization, engine: Any, pump: Pump) 
     assert result(job)[3]["response"] is None
 
 
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_row_that_meets_a_passing_fault_is_sent_again(
+    acme: Organization, engine: Any, pump: Pump, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: int
+) -> None:
+    monkeypatch.setattr("inference.backends.retries.FIRST_WAIT_S", 0.001)
+    job = run(acme, [chat_line(f"row-{row}", f"[[status {status} 2]] say {row}") for row in range(4)])
+    assert (job.status, job.error_rows) == ("done", 0)
+    assert len((tmp_path / "journal").read_text().splitlines()) == 3 * 4
+
+
+def test_a_row_whose_fault_does_not_pass_is_an_error_row_after_six_attempts(
+    acme: Organization, engine: Any, pump: Pump, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("inference.backends.retries.FIRST_WAIT_S", 0.001)
+    job = run(acme, [chat_line("bad", "[[status 500]] say"), chat_line("good", "say")])
+    assert (job.status, job.error_rows) == ("done", 1)
+    assert [line["error_type"] for line in result(job)] == ["upstream_error", None]
+    assert len((tmp_path / "journal").read_text().splitlines()) == 6 + 1
+
+
 def test_a_job_whose_every_row_fails_costs_nothing(acme: Organization, engine: Any, pump: Pump) -> None:
     job = run(acme, [chat_line(f"row-{row}", "[[status 400]]") for row in range(4)])
     assert (job.status, job.error_rows, job.charge_cents) == ("done", 4, 0)
@@ -112,13 +132,16 @@ def test_a_job_whose_every_row_fails_costs_nothing(acme: Organization, engine: A
 
 @pytest.mark.parametrize("usage", ["absurd", "negative", "nan", "null"])
 def test_an_absurd_usage_never_costs_more_than_the_quote_nor_nothing(
-    acme: Organization, engine: Any, pump: Pump, usage: str
+    acme: Organization, engine: Any, pump: Pump, caplog: pytest.LogCaptureFixture, usage: str
 ) -> None:
     job = run(acme, [chat_line(f"row-{row}", f"[[usage {usage}]] say") for row in range(4)])
     assert job.status == "done"
     assert 1 <= (job.charge_cents or 0) <= (job.quote_cents or 0)
     cost = sum(Part.objects.filter(chunk__job=job).values_list("cost_nano", flat=True))
     assert cost > 0
+    assert [record for record in caplog.messages if "impossible usage" in record] == (
+        [] if usage == "null" else [f"job {job.pk}: a server of scripted reported impossible usage, which was clamped"]
+    )
 
 
 def test_an_answer_that_misses_its_format_is_counted_apart(acme: Organization, engine: Any, pump: Pump) -> None:

@@ -55,6 +55,7 @@ def test_a_bad_line_fails_the_job_naming_it(acme: Organization, name: str) -> No
     assert words in reason(job)
     assert not line or f"Line {line}: " in reason(job)
     assert job.charge_cents == 0
+    assert (job.success_rows, job.error_rows, job.format_error_rows, job.truncated_rows) == (0, 0, 0, 0)
     assert balances.get(acme.pk) == before
     assert not Chunk.objects.filter(job=job, closed=False).exists()
 

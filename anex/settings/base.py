@@ -13,7 +13,6 @@ VAR_DIR = BASE_DIR / "var"
 env = environ.Env()
 
 INSTALLED_APPS = [
-    "daphne",
     "unfold",
     "django.contrib.admin",
     "django.contrib.auth",

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminTextareaWidget
 
@@ -69,12 +70,17 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
             else:
                 messages.success(request, f"{title}: done.")
                 return redirect(page, object_id)
+        return self.form_page(request, form, title=title, explanation=explanation, back=reverse(page, args=[object_id]))
+
+    def form_page(
+        self, request: HttpRequest, form: forms.Form, *, title: str, explanation: str, back: str
+    ) -> HttpResponse:
+        """The page of an action's form; `back` is where a person who changes their mind goes."""
         context = self.admin_site.each_context(request) | {
             "title": title,
             "explanation": explanation,
             "form": form,
             "opts": self.opts,
-            "back": page,
-            "object_id": object_id,
+            "back": back,
         }
-        return TemplateResponse(request, "admin/reason_form.html", context)
+        return TemplateResponse(request, "admin/action_form.html", context)

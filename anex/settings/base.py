@@ -9,7 +9,6 @@ from anex.settings import staff
 from anex.settings.environment import BASE_DIR, VAR_DIR, env
 
 INSTALLED_APPS = [
-    "daphne",
     "unfold",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -65,6 +64,23 @@ TEMPLATES = [
         },
     },
 ]
+
+# No wait for a database that is away is without an end: seconds to connect, seconds of silence until a connection is
+# probed and given up, milliseconds that what was sent may stay unacknowledged.
+_DATABASE_WAITS = {
+    "connect_timeout": 5,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+
+
+def database(named: dict[str, Any]) -> dict[str, Any]:
+    """The database that DATABASE_URL names, with connections that are kept and whose waits end."""
+    options = _DATABASE_WAITS | named.get("OPTIONS", {})
+    return named | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
+
 
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [

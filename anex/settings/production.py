@@ -19,7 +19,7 @@ if len(SECRET_KEY) < 50:
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS")
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 ANEX_PUBLIC_URL = env.str("ANEX_PUBLIC_URL")
-DATABASES = {"default": env.db_url("DATABASE_URL") | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}}
+DATABASES = {"default": database(env.db_url("DATABASE_URL"))}
 CELERY_BROKER_URL = env.str("REDIS_URL")
 
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)

@@ -1,4 +1,4 @@
-"""The test suite: services named by the environment the test session sets up (tests/conftest.py)."""
+"""The test suite: services named by the environment the test session sets up (tests/services.py)."""
 
 from anex.settings.base import *
 from anex.settings.environment import env

@@ -14,7 +14,7 @@ from django.db import transaction
 
 from accounts.models import Organization
 from anex.core.actors import Actor
-from anex.core.errors import Forbidden, InvalidRequest, TooManyRequests, Unprocessable
+from anex.core.errors import InvalidRequest, TooManyRequests, Unprocessable
 from billing import price_cards
 from billing.selectors import balances
 from inference import catalogue
@@ -29,6 +29,8 @@ from jobs.services.doorbell import ring
 from jobs.storage import keys, store
 from jobs.storage.interface import StoreUnavailable
 
+# The largest value a request may name (reference 003, CreateJobRequest); a model may take less.
+MAX_OUTPUT_TOKENS = 32_768
 MAX_WAITING = 10
 # Approval is a person's or program's decision; a minute is often enough for one and never a burden.
 QUEUE_RETRY_S = 60
@@ -63,8 +65,7 @@ def submit(
         raise Unprocessable("Give exactly one of input_id and input_s3_uri.", param="input_id")
     model = offered(options.model_id)
     _check(model, options)
-    if options.data_residency == "eu":
-        raise Forbidden("EU data routing is not enabled for this organization. Contact us to enable it.")
+    inputs.check_residency(options.data_residency)
     balances.require_positive(organization_id)
     source = inputs.for_job(organization_id=organization_id, input_id=input_id, input_s3_uri=input_s3_uri)
     size = source.size_bytes or 0

@@ -11,11 +11,12 @@ import orjson
 import pytest
 
 from anex.core.usage import Usage
+from anex.supervisor.valkey import free_port
 from inference.backends import client as client_module
 from inference.backends.client import Client
 from inference.backends.faults import ServerFailed, ServerLost, Throttled
 from inference.backends.registry import Server
-from tests.inference.scripted_server import free_port, scripted_server
+from tests.inference.scripted_server import scripted_server
 
 
 def server_at(port, **changes):

@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 
-from anex.settings.base import BASE_DIR
+from anex.settings.base import BASE_DIR, database
 
 PRODUCTION = {
     "SECRET_KEY": "only-for-this-test-" * 3,
@@ -93,3 +94,14 @@ def test_the_example_environment_names_every_variable_that_settings_read() -> No
     named = {line.lstrip("# ").split("=")[0] for line in lines if "=" in line}
     assert read
     assert read <= named
+
+
+def test_no_wait_for_the_database_is_without_an_end_and_its_url_has_the_last_word() -> None:
+    options = database({"NAME": "anex", "OPTIONS": {"host": "/run/postgres", "connect_timeout": "2"}})["OPTIONS"]
+    assert options.keys() >= {"host", "connect_timeout", "keepalives_idle", "tcp_user_timeout"}
+    assert options["connect_timeout"] == "2"
+
+
+def test_the_waits_are_what_the_database_driver_knows() -> None:
+    with psycopg.connect(os.environ["DATABASE_URL"], **database({})["OPTIONS"]) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)

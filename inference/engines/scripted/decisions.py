@@ -5,10 +5,10 @@ from typing import Any
 
 import orjson
 
+from inference.counting.words import count_words
 from inference.engines.scripted import bodies
 from inference.engines.scripted.prose import digest
 from inference.engines.scripted.refusals import Refusal
-from inference.engines.scripted.words import count_words
 
 
 def state_of(request: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from inference.engines.scripted.words import count_messages, count_words
+from inference.counting.words import count_messages, count_words
 
 SCHEMA = {
     "type": "object",

@@ -9,7 +9,8 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from accounts.models import Membership, User
+from accounts.models import User
+from accounts.selectors import memberships
 from accounts.services import keys, organizations
 from anex.core.actors import Actor, system
 from anex.core.errors import AnexError
@@ -71,7 +72,7 @@ def _user(password: str) -> User:
 
 
 def _organization(user: User) -> UUID:
-    membership = Membership.objects.filter(user=user).order_by("pk").first()
+    membership = memberships.current(user.pk)
     if membership:
         return membership.organization_id
     return organizations.create(name="Demo", owner_id=user.pk, actor=_ACTOR).pk

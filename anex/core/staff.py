@@ -70,14 +70,16 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
             else:
                 messages.success(request, f"{title}: done.")
                 return redirect(page, object_id)
-        return self.form_page(request, form, title=title, explanation=explanation, back=reverse(page, args=[object_id]))
+        back = reverse(page, args=[object_id])
+        return self.form_page(request, form, title=title, subject=row, explanation=explanation, back=back)
 
     def form_page(
-        self, request: HttpRequest, form: forms.Form, *, title: str, explanation: str, back: str
+        self, request: HttpRequest, form: forms.Form, *, title: str, explanation: str, back: str, subject: object = None
     ) -> HttpResponse:
-        """The page of an action's form; `back` is where a person who changes their mind goes."""
+        """The page of an action's form on `subject`; `back` is where a person who changes their mind goes."""
         context = self.admin_site.each_context(request) | {
             "title": title,
+            "subject": subject,
             "explanation": explanation,
             "form": form,
             "opts": self.opts,

@@ -1,29 +1,10 @@
-"""Acme with a hundred dollars and a key; a store in a folder of its own."""
-
-from pathlib import Path
+"""A key of Acme, and a client that sends it."""
 
 import pytest
 from rest_framework.test import APIClient
 
 from accounts.models import Organization
-from tests.factories import KeyInHand, grant_credits, make_key, make_organization
-
-
-@pytest.fixture(autouse=True)
-def _own_store(settings, tmp_path: Path) -> None:
-    settings.ANEX_STORAGE_DIR = tmp_path / "objects"
-
-
-@pytest.fixture
-def acme(db) -> Organization:
-    organization = make_organization("Acme")
-    grant_credits(organization)
-    return organization
-
-
-@pytest.fixture
-def globex(db) -> Organization:
-    return make_organization("Globex")
+from tests.factories import KeyInHand, make_key
 
 
 @pytest.fixture

@@ -164,7 +164,7 @@ def _too_long(context: Context, row: requests.Row, count: int) -> str:
 def _quoted(row: requests.Row) -> str:
     """The custom_id as a sentence names it: it may be as long as the line."""
     shown = row.custom_id[:QUOTED_CHARACTERS]
-    return f"'{shown}…'" if len(shown) < len(row.custom_id) else f"'{shown}'"
+    return repr(shown if shown == row.custom_id else f"{shown}…")
 
 
 def _repeated_ids(context: Context, checked: _Checked) -> list[Problem]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, Final
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication
@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from accounts.callers import Caller
 from accounts.services import keys
-from anex.core.errors import AnexError, Unauthenticated, Unprocessable
+from anex.core.errors import AnexError, TooLarge, Unauthenticated, Unprocessable
 
 _UNPROCESSABLE = 422
 _MISSING: Final = "The Authorization header is missing. Send it as: Authorization: Bearer sk-…"
@@ -39,6 +39,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
 
     A body that does not fit the endpoint's shape is 422 (reference 001, errors), not DRF's 400.
     """
+    if isinstance(error, RequestDataTooBig):
+        error = TooLarge("The body of this request is too large: files are uploaded, not sent here.")
     if isinstance(error, AnexError):
         return _render(error)
     if isinstance(error, Http404):

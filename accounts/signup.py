@@ -18,6 +18,6 @@ class SignUpAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         with transaction.atomic():
             saved: User = super().save_user(request, user, form, commit=commit)
             if commit:
-                name = saved.email.partition("@")[0][: names.MAX_LENGTH]
+                name = names.from_email(saved.email)
                 organizations.create(name=name, owner_id=saved.pk, actor=Actor("user", str(saved.pk)))
         return saved

@@ -84,6 +84,13 @@ class Gone(AnexError):
     code = "gone"
 
 
+class TooLarge(AnexError):
+    """413: more bytes than allowed."""
+
+    status = 413
+    code = "too_large"
+
+
 class Unprocessable(AnexError):
     """422: the request does not fit the endpoint's shape or the model."""
 

@@ -1,16 +1,17 @@
 """The steps of a job between its rows: what a claimed chunk leads to, and what a killed worker left undone."""
 
+from django.conf import settings
 from django.db.models import Exists, OuterRef
 
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
 from jobs.run import claims
 from jobs.run.claims import Claim
-from jobs.run.context import load
 from jobs.run.estimates import finish_sample
 from jobs.run.failures import INTERNAL_ERROR, Problem, fail_before_approval
 from jobs.run.finalization import finalize, finish_rows
 from jobs.run.validation import validate
+from jobs.storage import store
 
 TRIES = 5
 
@@ -29,7 +30,7 @@ def give_up_or_release(claim: Claim) -> None:
         problem = Problem(
             "check_failed", 0, "The input could not be checked. Please submit it again or contact support."
         )
-        fail_before_approval(claim, load(claim.job_id).store, [problem], code=INTERNAL_ERROR)
+        fail_before_approval(claim, store(settings.ANEX_REGION), [problem], code=INTERNAL_ERROR)
     else:
         claims.release(claim, blameless=False)
 

@@ -28,6 +28,8 @@ MARGIN_PERCENT = 125
 CAP_STEP = 16
 APPROVAL_WINDOW = timedelta(hours=24)
 RECENT_JOBS = 5
+# What its column holds; decades, so nothing is lost.
+MAX_EXPECTED_SECONDS = 2**31 - 1
 
 
 def plan_sample(job_id: UUID, chunks: Sequence[Chunk]) -> None:
@@ -123,4 +125,6 @@ def _expected_seconds(model_id: str, rows: int) -> int | None:
     ).order_by("-finished_at")[:RECENT_JOBS]
     spans = [(job.result_rows or 0, (job.finished_at - job.approved_at).total_seconds()) for job in recent]  # type: ignore[operator]
     total_rows, total_seconds = sum(rows for rows, _ in spans), sum(seconds for _, seconds in spans)
-    return max(1, round(rows * total_seconds / total_rows)) if total_rows else None
+    if not total_rows:
+        return None
+    return min(max(1, round(rows * total_seconds / total_rows)), MAX_EXPECTED_SECONDS)

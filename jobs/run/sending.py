@@ -2,21 +2,24 @@
 
 import asyncio
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import jsonschema_rs
 import msgspec
 import orjson
+from django.db import DatabaseError
 
+from anex.core.errors import Unavailable
 from anex.core.usage import Usage
 from billing import pricing
 from inference import tokens
 from inference.backends import retries
 from inference.backends.answers import Answer
 from inference.backends.client import Client
-from inference.backends.faults import ServerLost, UpstreamError
+from inference.backends.faults import ServerFailed, ServerLost, UpstreamError
 from inference.backends.registry import Server
 from inference.requests import rows as requests
+from inference.requests.schema_process import answer_fault
 from jobs.run.context import Context
 from jobs.run.outcomes import Count, Outcome, answered, refused
 from jobs.run.threads import Threads
@@ -25,6 +28,9 @@ from jobs.run.window import Window
 log = logging.getLogger(__name__)
 
 ROW_SECONDS = 600.0
+UNUSABLE = "The answer to this row could not be processed."
+# Answers are checked against schemas one at a time; a slow one must not take the threads of everything else.
+_checking = ThreadPoolExecutor(1, thread_name_prefix="schemas")
 
 
 class Sender:
@@ -50,13 +56,7 @@ class Sender:
             try:
                 answer = await self._ask(request, place)
                 self.window.proved(place)
-                if answer.status != 200:
-                    return self._refuse(row, request, answer)
-                self._note_clamp(answer, place)
-                usage = answer.usage
-                if usage is None:
-                    usage = await self._threads.call(self._count, request, answer.body, place)
-                return self._judge(row, request, answer, usage)
+                return await self._outcome(row, request, answer, place)
             except UpstreamError as error:
                 wait = retries.wait_before_retry(error, attempt=attempt)
                 if isinstance(error, ServerLost):
@@ -80,7 +80,7 @@ class Sender:
             options=context.options,
             max_tokens=context.output_cap,
         )
-        return await self._client.complete(
+        answer = await self._client.complete(
             server,
             requests.url_path,
             body,
@@ -88,6 +88,25 @@ class Sender:
             input_bound=context.model.context_tokens,
             output_bound=context.output_cap,
         )
+        if answer.status == 200 and not _has_message(answer.body):
+            raise ServerFailed("The model server answered 200 without a message.")
+        return answer
+
+    async def _outcome(self, row: int, request: requests.Row, answer: Answer, server: Server) -> Outcome:
+        """Whatever a server made up, it costs one row: a job must not stop over it."""
+        try:
+            if answer.status != 200:
+                return self._refuse(row, request, answer)
+            self._note_clamp(answer, server)
+            usage = answer.usage
+            if usage is None:
+                usage = await self._threads.call(self._count, request, answer.body, server)
+            return await self._judge(row, request, answer, usage)
+        except (Unavailable, DatabaseError):
+            raise
+        except Exception:
+            log.exception("row %s of a chunk of job %s: the answer was unusable", row, self._context.job_id)
+            return refused(row, request.custom_id, UNUSABLE, "internal_error")
 
     def _note_clamp(self, answer: Answer, server: Server) -> None:
         """Log the first impossible report of these rows; a server that makes one makes many."""
@@ -100,14 +119,14 @@ class Sender:
         message = _upstream_message(answer.body) or f"The model server refused the row ({answer.status})."
         return refused(row, request.custom_id, message, "invalid_request_error")
 
-    def _judge(self, row: int, request: requests.Row, answer: Answer, usage: Usage) -> Outcome:
+    async def _judge(self, row: int, request: requests.Row, answer: Answer, usage: Usage) -> Outcome:
         card = self._context.card
         cost = pricing.row_cost_nano(card, usage) if card else 0
         count: Count = "success"
         error = None
         if answer.finish_reason == "length":
             count = "truncated"
-        elif request.response_format and (error := _format_error(request.response_format, answer.body)):
+        elif request.response_format and (error := await _format_error(request.response_format, answer.body)):
             count = "format_error"
         return answered(row, request.custom_id, answer.body, count=count, usage=usage, cost_nano=cost, error=error)
 
@@ -117,6 +136,13 @@ class Sender:
         alone = [msgspec.structs.replace(request, messages=[{"role": "user", "content": text}]) for text in texts]
         read, written, nothing = tokens.count_rows(self._context.model, [request, *alone], counting_server=server)
         return Usage(input_tokens=read, output_tokens=min(written - nothing, self._context.output_cap))
+
+
+def _has_message(body: dict[str, Any]) -> bool:
+    try:
+        return isinstance(body["choices"][0]["message"], dict)
+    except (KeyError, IndexError, TypeError):
+        return False
 
 
 def _content(body: dict[str, Any]) -> str:
@@ -132,20 +158,15 @@ def _upstream_message(body: dict[str, Any]) -> str:
     return str(message)[:1000] if message else ""
 
 
-def _format_error(response_format: dict[str, Any], body: dict[str, Any]) -> str | None:
+async def _format_error(response_format: dict[str, Any], body: dict[str, Any]) -> str | None:
     """What is wrong with an answer that was to be JSON; None when it keeps the format."""
-    kind = response_format.get("type")
-    if kind not in ("json_object", "json_schema"):
+    kind, text = response_format.get("type"), _content(body).encode()
+    if kind == "json_schema":
+        schema = orjson.dumps(response_format["json_schema"]["schema"])
+        return await asyncio.get_running_loop().run_in_executor(_checking, answer_fault, schema, text)
+    if kind != "json_object":
         return None
     try:
-        value = orjson.loads(_content(body))
+        return None if isinstance(orjson.loads(text), dict) else "The answer is not a JSON object."
     except orjson.JSONDecodeError:
         return "The answer is not valid JSON."
-    if kind == "json_object":
-        return None if isinstance(value, dict) else "The answer is not a JSON object."
-    schema = response_format.get("json_schema", {}).get("schema", {})
-    try:
-        jsonschema_rs.validate(schema, value)
-    except jsonschema_rs.ValidationError as error:
-        return f"The answer does not match the schema: {error.message}"[:1000]
-    return None

@@ -32,6 +32,8 @@ BYTES_PER_TOKEN = 8  # a generous bound of what an answer's token takes up in it
 MAX_ROWS = 10_000_000
 MAX_PROBLEMS = 100
 COUNTED_TOGETHER = 512
+COUNTED_BYTES = 16 * 1024 * 1024  # or less than that many rows
+QUOTED_CHARACTERS = 64  # of a custom_id, in a sentence
 
 
 @dataclass(slots=True)
@@ -84,14 +86,17 @@ def _check(context: Context) -> _Checked:
     checked = _Checked()
     cutter = _Cutter(context, checked)
     batch: list[tuple[Line, requests.Row]] = []
+    batch_bytes = 0
     try:
         for line in _lines(context):
             if row := _parse(context, checked, line):
                 batch.append((line, row))
+                batch_bytes += line.end - line.start
             cutter.add(line)
-            if len(batch) == COUNTED_TOGETHER:
+            if len(batch) == COUNTED_TOGETHER or batch_bytes >= COUNTED_BYTES:
                 _count(context, checked, batch)
                 batch.clear()
+                batch_bytes = 0
         _count(context, checked, batch)
     except _TooManyProblems:
         return checked
@@ -147,13 +152,19 @@ def _too_long(context: Context, row: requests.Row, count: int) -> str:
     model, cap = context.model, context.options.max_output_tokens
     if count >= model.context_tokens or cap is None:
         return (
-            f"Row '{row.custom_id}' is too long: {count:,} input tokens exceeds the {model.context_tokens:,}-token "
+            f"Row {_quoted(row)} is too long: {count:,} input tokens exceeds the {model.context_tokens:,}-token "
             f"maximum that model '{model.id}' can serve. Shorten or split this row."
         )
     return (
-        f"Row '{row.custom_id}' is too long: {count:,} input tokens and up to {cap:,} output tokens exceed the "
+        f"Row {_quoted(row)} is too long: {count:,} input tokens and up to {cap:,} output tokens exceed the "
         f"{model.context_tokens:,}-token context of model '{model.id}'. Shorten the row or lower max_output_tokens."
     )
+
+
+def _quoted(row: requests.Row) -> str:
+    """The custom_id as a sentence names it: it may be as long as the line."""
+    shown = row.custom_id[:QUOTED_CHARACTERS]
+    return repr(shown if shown == row.custom_id else f"{shown}…")
 
 
 def _repeated_ids(context: Context, checked: _Checked) -> list[Problem]:
@@ -169,7 +180,7 @@ def _repeated_ids(context: Context, checked: _Checked) -> list[Problem]:
         if hash(row.custom_id) not in suspects:
             continue
         if first := seen.get(row.custom_id):
-            message = f"custom_id {row.custom_id!r} was already used on line {first}."
+            message = f"custom_id {_quoted(row)} was already used on line {first}."
             problems.append(Problem("duplicate_custom_id", line.number, message, "custom_id"))
             if len(problems) == MAX_PROBLEMS:
                 break

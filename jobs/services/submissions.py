@@ -6,7 +6,6 @@ Rows are not looked at: a worker checks them, and a bad row fails the job while 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
@@ -137,19 +136,10 @@ def _stored_response_format(job: Job, row: RowOptions) -> Iterator[None]:
         yield
         return
     key, objects = keys.response_format(job.id), store(job.region)
-    objects.put(key, _encoded(row.response_format))
+    objects.put(key, msgspec.json.encode(row.response_format))
     try:
         yield
     except Exception:
         with suppress(StoreUnavailable):
             objects.delete([key])
         raise
-
-
-def _encoded(schema: dict[str, Any]) -> bytes:
-    try:
-        return msgspec.json.encode(schema)
-    except (UnicodeEncodeError, RecursionError) as error:
-        raise InvalidRequest(
-            "response_format holds broken text or too many levels.", param="response_format"
-        ) from error

@@ -147,15 +147,15 @@ SPECTACULAR_SETTINGS = {
 }
 
 CELERY_TASK_IGNORE_RESULT = True
+# A sweep that no worker took within its minute is made up for by the next one.
+CELERY_BEAT_SCHEDULE = {"sweep": {"task": "jobs.sweep", "schedule": 60.0, "options": {"expires": 60.0}}}
 CELERY_TASK_DEFAULT_QUEUE = "batch"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# A worker whose broker is away goes on looking at Postgres, for as long as it takes.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+# Nobody waits long for the broker; longer than the second a worker's blocking read takes.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 5, "max_retries": 0}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-# Seconds between two runs. One that waited for so long is dropped: the next does its work.
-CELERY_BEAT_SCHEDULE: dict[str, Any] = {
-    task: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
-    for task, seconds in (("jobs.sweep", 60.0), ("jobs.discard_unfinished", 3600.0))
-}
-
 # The region this process serves (DESIGN: storage, queues and backends are per region).
 ANEX_REGION = env.str("ANEX_REGION", default="world")
 if ANEX_REGION not in ("world", "eu"):

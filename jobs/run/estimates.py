@@ -3,6 +3,7 @@
 The cap of a sample is its longest answer and a margin; the quote built on it is also the most that is charged.
 """
 
+import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
@@ -15,12 +16,15 @@ from anex.core.actors import system
 from anex.core.money import ceil_cents
 from billing import price_cards, pricing
 from inference import catalogue
+from jobs import storage
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job, Part
-from jobs.run.context import load, room_for_output
+from jobs.run.context import room_for_output
 from jobs.run.failures import Problem, fail_estimate
 from jobs.services import doorbell
 from jobs.services.transitions import advance
+
+log = logging.getLogger(__name__)
 
 SAMPLE_ROWS = 16
 SAMPLE_CHUNKS = 4
@@ -73,12 +77,17 @@ def finish_sample(job_id: UUID) -> None:
             truncated=Sum("truncated_rows"),
         )
         model = catalogue.get(job.model_id)
-        room = room_for_output(model, job.longest_row_tokens or 0) if model else 0
+        if model is None:
+            log.warning("job %s waits for a worker that knows model %s", job_id, job.model_id)
+            return
+        room = room_for_output(model, job.longest_row_tokens or 0)
         problem = _sample_problem(measured["answered"] or 0, measured["truncated"] or 0, room)
+        if problem is None and price_cards.current(job.model_id) is None:
+            problem = Problem("model_not_offered", 0, f"The model {job.model_id} is no longer offered.")
         if problem is None:
             quote(job_id, output_cap=cap_from(measured["longest"], room))
             return
-    fail_estimate(job_id, load(job_id).store, problem)
+    fail_estimate(job_id, storage.store(job.region), problem)
 
 
 def _sample_problem(answered: int, truncated: int, room: int) -> Problem | None:

@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
 import orjson
-from django.db import DatabaseError
 
 from anex.core.errors import Unavailable
 from anex.core.usage import Usage
@@ -23,53 +23,78 @@ from inference.requests.schema_process import answer_fault
 from jobs.run.context import Context
 from jobs.run.outcomes import Count, Outcome, answered, refused
 from jobs.run.threads import Threads
-from jobs.run.window import Window
+from jobs.run.window import Place, Window
 
 log = logging.getLogger(__name__)
 
 ROW_SECONDS = 600.0
-UNUSABLE = "The answer to this row could not be processed."
 # Answers are checked against schemas one at a time; a slow one must not take the threads of everything else.
 _checking = ThreadPoolExecutor(1, thread_name_prefix="schemas")
+LOOK_SECONDS = 1.0
+
+
+class NotAnswered(Exception):
+    """A row is left for later. `in_hand`: a server was lost while it had the row; `reachable`: servers can be."""
+
+    def __init__(self, *, in_hand: bool, reachable: bool = True) -> None:
+        super().__init__("no server answered the row")
+        self.in_hand = in_hand
+        self.reachable = reachable
 
 
 class Sender:
-    """Sends rows of one job within a window; every row ends as an outcome, or as ServerLost."""
+    """Sends rows of one job within a window; every row ends as an outcome, or as NotAnswered.
 
-    def __init__(self, client: Client, window: Window, context: Context, threads: Threads) -> None:
-        self.window = window
+    Rows that wait give up once `halted` says so.
+    """
+
+    def __init__(
+        self, client: Client, window: Window, context: Context, threads: Threads, *, halted: Callable[[], bool]
+    ) -> None:
+        self._window = window
         self._client = client
         self._threads = threads
         self._context = context
         self._clamped = False
+        self._halted = halted
+
+    async def place(self, size_bytes: int) -> Place | None:
+        """A place for a row's first attempt; None once halted."""
+        return await self._window.acquire(size_bytes, halted=self._halted)
 
     async def send(
-        self, row: int, request: requests.Row, *, size_bytes: int, place: Server, once: bool = False
+        self, row: int, request: requests.Row, *, size_bytes: int, place: Place, once: bool = False
     ) -> Outcome:
-        """The outcome of a row; `place` is a place in the window, given back here.
-
-        Raises ServerLost when no server took it; with `once`, at the first loss.
-        """
+        """The outcome of a row; `place` is given back here. With `once`, NotAnswered comes at the first loss."""
         attempt, in_hand = 0, False
         while True:
             attempt += 1
             try:
-                answer = await self._ask(request, place)
-                self.window.proved(place)
-                return await self._outcome(row, request, answer, place)
+                answer = await self._ask(request, place.server)
+                place.proved()
+                return await self._outcome(row, request, answer, place.server)
             except UpstreamError as error:
                 wait = retries.wait_before_retry(error, attempt=attempt)
                 if isinstance(error, ServerLost):
-                    self.window.lost(place)
+                    place.lost(reachable=error.sent)
                     in_hand = in_hand or error.sent
                     if once or wait is None:
-                        raise ServerLost(str(error), sent=in_hand) from error
+                        raise NotAnswered(in_hand=in_hand, reachable=error.sent) from error
                 if wait is None:
                     return refused(row, request.custom_id, str(error), "upstream_error")
             finally:
-                await self.window.release(place, size_bytes)
-            await asyncio.sleep(wait)
-            place = await self.window.acquire(size_bytes)
+                place.release()
+            place = await self._place_again(wait, size_bytes, in_hand)
+
+    async def _place_again(self, wait: float, size_bytes: int, in_hand: bool) -> Place:
+        with self._window.retrying():
+            while wait > 0 and not self._halted():
+                await asyncio.sleep(min(wait, LOOK_SECONDS))
+                wait -= LOOK_SECONDS
+            place = await self._window.acquire(size_bytes, halted=self._halted, again=True)
+        if place is None:
+            raise NotAnswered(in_hand=in_hand)
+        return place
 
     async def _ask(self, request: requests.Row, server: Server) -> Answer:
         context = self._context
@@ -93,20 +118,16 @@ class Sender:
         return answer
 
     async def _outcome(self, row: int, request: requests.Row, answer: Answer, server: Server) -> Outcome:
-        """Whatever a server made up, it costs one row: a job must not stop over it."""
-        try:
-            if answer.status != 200:
-                return self._refuse(row, request, answer)
-            self._note_clamp(answer, server)
-            usage = answer.usage
-            if usage is None:
+        if answer.status != 200:
+            return self._refuse(row, request, answer)
+        self._note_clamp(answer, server)
+        usage = answer.usage
+        if usage is None:
+            try:
                 usage = await self._threads.call(self._count, request, answer.body, server)
-            return await self._judge(row, request, answer, usage)
-        except (Unavailable, DatabaseError):
-            raise
-        except Exception:
-            log.exception("row %s of a chunk of job %s: the answer was unusable", row, self._context.job_id)
-            return refused(row, request.custom_id, UNUSABLE, "internal_error")
+            except Unavailable as error:
+                raise NotAnswered(in_hand=False, reachable=False) from error
+        return await self._judge(row, request, answer, usage)
 
     def _note_clamp(self, answer: Answer, server: Server) -> None:
         """Log the first impossible report of these rows; a server that makes one makes many."""

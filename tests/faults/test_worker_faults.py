@@ -137,3 +137,24 @@ def test_cancel_in_the_middle_delivers_and_charges_what_finished(stack: Stack) -
     # Rows already running finish and are delivered: everything that was sent came back.
     assert job["success_rows"] + job["truncated_rows"] == len(times_sent(stack, "halt"))
     assert_ledger_adds_up(stack)
+
+
+@pytest.mark.slow
+def test_a_database_that_restarts_and_crashes_delays_a_job_and_no_more(stack: Stack) -> None:
+    lines = chat_lines(3000, prefix="base")
+    job_id = start_job(stack, lines)
+    assert wait_for_progress(stack, "base", 300, job_id)
+    stack.postgres.stop()
+    status, answer = stack.request("GET", f"/jobs/{job_id}")
+    assert (status, list(answer)) == (503, ["detail"])
+    stack.postgres.start()
+    for _ in range(2):
+        wait_for_progress(stack, "base", sum(times_sent(stack, "base").values()) + 200, job_id)
+        assert stack.postgres.process
+        stack.postgres.process.kill()
+        stack.postgres.process.wait()
+        stack.postgres.release()
+        stack.postgres.start()
+    stack.wait_for(job_id, "done", seconds=120)
+    assert_books_agree(stack, job_id, lines)
+    assert_ledger_adds_up(stack)

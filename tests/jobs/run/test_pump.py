@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from billing.selectors import balances
 from inference.backends import registry
 from jobs import storage
 from jobs.models import Job, Part, Worker
+from jobs.run import pump as pump_module
+from jobs.run import window
 from jobs.run.pump import Pump
 from jobs.services import cancellations
 from tests.inference.scripted_server import ScriptedServer, scripted_server
@@ -34,7 +36,9 @@ def engine(tmp_path: Path) -> Iterator[ScriptedServer]:
 
 
 @pytest.fixture
-def pump() -> Iterator[Pump]:
+def pump(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pump]:
+    for module in (pump_module, window):
+        monkeypatch.setattr(module, "REST_SECONDS", 0.5)
     running = Pump(region="world", lease_seconds=5)
     running.start()
     yield running
@@ -50,6 +54,15 @@ def wait_for(job: Job, *statuses: str, seconds: float = 60) -> Job:
         pause.wait(0.05)
         job.refresh_from_db()
     return job
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 60) -> None:
+    """Look until something holds."""
+    deadline = time.monotonic() + seconds
+    pause = threading.Event()
+    while not true():
+        assert time.monotonic() < deadline
+        pause.wait(0.05)
 
 
 def result(job: Job) -> list[dict[str, Any]]:

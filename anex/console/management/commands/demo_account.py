@@ -1,4 +1,4 @@
-"""`manage.py demo_account`: an organization, a person, a key and credits for `make demo`; safe to repeat."""
+"""`manage.py demo_account`: an organization, its owner who is staff too, a key, credits; safe to repeat."""
 
 import json
 import secrets
@@ -40,7 +40,7 @@ class Command(BaseCommand):
         organization_id = _organization(user)
         key = kept.get("key", "")
         if not _works(key, organization_id):
-            key = keys.create(organization_id=organization_id, name="Demo", actor=_ACTOR).secret
+            key = keys.create(organization_id=organization_id, name="Demo", actor=Actor("user", str(user.pk))).secret
         _fill_up(organization_id)
         account = {"email": _EMAIL, "password": password, "key": key, "organization_id": str(organization_id)}
         _write(file, account)
@@ -63,7 +63,7 @@ def _write(file: Path, account: dict[str, str]) -> None:
 
 
 def _user(password: str) -> User:
-    user = User.objects.filter(email=_EMAIL).first() or User.objects.create_user(_EMAIL, password)
+    user = User.objects.filter(email=_EMAIL).first() or User.objects.create_superuser(_EMAIL, password)
     if not user.check_password(password):
         user.set_password(password)
         user.save(update_fields=["password"])

@@ -37,6 +37,10 @@ def test_failed_job_stops_where_it_failed():
     assert shape("failed", "submitted", "estimating", "failed")[-1] == ("Failed", "bad")
 
 
+def test_cancelled_job_ends_neither_well_nor_badly():
+    assert shape("cancelled", "submitted", "cancelled")[-1] == ("Cancelled", "plain")
+
+
 def test_cancelling_job_is_on_its_way_to_cancelled_only():
     names = ("submitted", "estimating", "cost_ready", "in_progress", "cancelling")
     assert shape("cancelling", *names)[-2:] == [("Cancelling", "now"), ("Cancelled", "ahead")]

@@ -37,5 +37,6 @@ def status_tone(status: str) -> str:
 
 @register.filter
 def with_class(field: BoundField, css_class: str) -> SafeString:
-    """The field's control with a CSS class."""
+    """The field's control with a CSS class; the label beside it makes a placeholder superfluous."""
+    field.field.widget.attrs.pop("placeholder", None)
     return field.as_widget(attrs={"class": css_class})

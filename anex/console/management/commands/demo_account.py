@@ -63,10 +63,11 @@ def _write(file: Path, account: dict[str, str]) -> None:
 
 
 def _user(password: str) -> User:
-    user = User.objects.filter(email=_EMAIL).first() or User.objects.create_superuser(_EMAIL, password)
-    if not user.check_password(password):
+    user = User.objects.filter(email=_EMAIL).first() or User(email=_EMAIL)
+    if not (user.is_superuser and user.check_password(password)):
+        user.is_staff = user.is_superuser = True
         user.set_password(password)
-        user.save(update_fields=["password"])
+        user.save()
     return user
 
 

@@ -3,6 +3,8 @@
 from django.contrib import admin
 from django.urls import include, path
 
+admin.site.index_title = "Staff area"
+
 urlpatterns = [
     path("", include("anex.console.urls")),
     path("accounts/", include("allauth.urls")),

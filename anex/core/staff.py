@@ -71,6 +71,7 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
                 return redirect(page, object_id)
         context = self.admin_site.each_context(request) | {
             "title": title,
+            "subject": row,
             "explanation": explanation,
             "form": form,
             "opts": self.opts,

@@ -9,6 +9,7 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 
 handler404 = "anex.refusals.not_found"
 handler500 = "anex.refusals.server_error"
+admin.site.index_title = "Staff area"
 
 urlpatterns = [
     path("", include("anex.console.urls")),

@@ -101,12 +101,22 @@ ACCOUNT_EMAIL_VERIFICATION = "optional"
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/dashboard"
 ACCOUNT_LOGOUT_REDIRECT_URL = "/accounts/login/"
-EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+# Unless a mail server is named, e-mails are printed into the log of the web process.
+_mail = env.email_url("EMAIL_URL", default="consolemail://")
+EMAIL_BACKEND = _mail["EMAIL_BACKEND"]
+EMAIL_HOST = _mail["EMAIL_HOST"]
+EMAIL_PORT = _mail["EMAIL_PORT"]
+EMAIL_HOST_USER = _mail["EMAIL_HOST_USER"]
+EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_PASSWORD"]
+EMAIL_USE_TLS = _mail.get("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL = _mail.get("EMAIL_USE_SSL", False)
+DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", default="Anex <anex@localhost>")
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
+FORMAT_MODULE_PATH = "anex.formats"
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from accounts.models import Membership, User
+from accounts.models import ApiKey, Membership, User
 from accounts.services import keys
 from anex.core.actors import system
 from anex.core.money import cents_to_nano
@@ -30,6 +30,14 @@ def test_a_new_account_can_sign_in_call_the_api_and_pay(tmp_path: Path) -> None:
     assert Membership.objects.get(user__email="demo@example.com").role == "owner"
     assert balances.get(caller.organization_id).available_nano == cents_to_nano(2_000)
     assert (tmp_path / "demo.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_person_made_the_key_and_is_staff_too(tmp_path: Path) -> None:
+    made = account(tmp_path / "demo.json")
+    person = User.objects.get(email="demo@example.com")
+    assert person.is_staff
+    assert person.is_superuser
+    assert ApiKey.objects.get(organization_id=made["organization_id"]).created_by == person
 
 
 def test_a_second_time_changes_nothing(tmp_path: Path) -> None:

@@ -62,6 +62,14 @@ def test_an_unknown_region_does_not_start(settings: str) -> None:
     assert "ANEX_REGION must be world or eu." in done.stderr
 
 
+def test_production_sends_e_mails_through_the_server_that_is_named() -> None:
+    mail = {"EMAIL_URL": "smtp+tls://anex:p%40ss@mail.example:587", "EMAIL_FROM": "Anex <anex@anex.example>"}
+    names = ("HOST", "PORT", "HOST_USER", "HOST_PASSWORD", "USE_TLS", "USE_SSL")
+    shown = f"from django.conf import settings as s; print(*(getattr(s, 'EMAIL_' + name) for name in {names}))"
+    done = manage("production", "shell", "--no-imports", "-c", shown, **PRODUCTION | mail)
+    assert done.stdout.split() == ["mail.example", "587", "anex", "p@ss", "True", "False"], done.stderr
+
+
 def test_production_refuses_a_short_secret() -> None:
     done = manage("production", "check", **PRODUCTION | {"SECRET_KEY": "short"})
     assert "SECRET_KEY must have at least 50 characters." in done.stderr
@@ -89,7 +97,7 @@ def test_models_and_migrations_agree() -> None:
 
 def test_the_example_environment_names_every_variable_that_settings_read() -> None:
     sources = [path.read_text() for path in (BASE_DIR / "anex" / "settings").glob("*.py")]
-    read = set(re.findall(r"env\.(?:str|bool|list|float|int|db_url)\(\s*\"(\w+)\"", "\n".join(sources)))
+    read = set(re.findall(r"env\.(?:str|bool|list|float|int|db_url|email_url)\(\s*\"(\w+)\"", "\n".join(sources)))
     lines = (BASE_DIR / ".env.example").read_text().splitlines()
     named = {line.lstrip("# ").split("=")[0] for line in lines if "=" in line}
     assert read

@@ -26,7 +26,7 @@ def dashboard(request: HttpRequest, member: Member) -> HttpResponse:
     balance = balances.get(member.organization.pk)
     work = _work(member)
     done = {
-        "credits": balance.balance_nano + balance.credit_limit_nano > 0,
+        "credits": not balance.is_empty,
         "key": bool(keys.of(member.organization.pk)),
         "job": work["any_job"],
     }

@@ -60,7 +60,7 @@ def job_live(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse
 @member_page(Action.APPROVE_JOB)
 def job_approve(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
     """Hold the quote and start the job."""
-    return _move(request, member, job_id, approvals.approve, "Approved. The quote is held and the job is starting.")
+    return _move(request, member, job_id, approvals.approve, "Approved. The quote is held; you never pay more.")
 
 
 @require_POST

@@ -1,4 +1,4 @@
-"""`manage.py demo_account`: an organization, a person, a key and credits for `make demo`; safe to repeat."""
+"""`manage.py demo_account`: an organization, its owner who is staff too, a key, credits; safe to repeat."""
 
 import json
 import secrets
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         organization_id = _organization(user)
         key = kept.get("key", "")
         if not _works(key, organization_id):
-            key = keys.create(organization_id=organization_id, name="Demo", actor=_ACTOR).secret
+            key = keys.create(organization_id=organization_id, name="Demo", actor=Actor("user", str(user.pk))).secret
         _fill_up(organization_id)
         account = {"email": _EMAIL, "password": password, "key": key, "organization_id": str(organization_id)}
         _write(file, account)
@@ -64,10 +64,11 @@ def _write(file: Path, account: dict[str, str]) -> None:
 
 
 def _user(password: str) -> User:
-    user = User.objects.filter(email=_EMAIL).first() or User.objects.create_user(_EMAIL, password)
-    if not user.check_password(password):
+    user = User.objects.filter(email=_EMAIL).first() or User(email=_EMAIL)
+    if not (user.is_superuser and user.check_password(password)):
+        user.is_staff = user.is_superuser = True
         user.set_password(password)
-        user.save(update_fields=["password"])
+        user.save()
     return user
 
 

@@ -49,6 +49,7 @@ class Pump:
         self._stopping = False
         self._windows: dict[str, Window] = {}
         self._resting: dict[str, float] = {}
+        self._uncounted: dict[str, float] = {}
         self._runs: dict[asyncio.Task[None], ChunkRun] = {}
         self._controls: set[asyncio.Task[None]] = set()
         self._repair_at = 0.0
@@ -151,8 +152,9 @@ class Pump:
                 await self._begin_run(found_chunks[0], window, lease)
 
     async def _claims(self, lease: Lease, kinds: list[str], models: list[str], limit: int) -> list[Claim]:
+        uncounted = [model_id for model_id, until in self._uncounted.items() if clock.monotonic() < until]
         return await self._threads.call(
-            claims.claim, lease, region=self._region, kinds=kinds, models=models, limit=limit
+            claims.claim, lease, region=self._region, kinds=kinds, models=models, limit=limit, uncounted=uncounted
         )
 
     def _begin_control(self, found: Claim) -> None:
@@ -165,7 +167,10 @@ class Pump:
             await self._threads.call(run_control, found)
         except Unavailable as error:
             log.info("%s of job %s has to wait: %s", found.kind, found.job_id, error.message)
-            await asyncio.sleep(REST_SECONDS)
+            if found.kind == "validate":  # files for other models are checked meanwhile
+                self._uncounted[found.model_id] = clock.monotonic() + REST_SECONDS
+            else:
+                await asyncio.sleep(REST_SECONDS)
             await self._threads.call(claims.release, found)
         except Exception:
             log.exception("%s of job %s failed", found.kind, found.job_id)

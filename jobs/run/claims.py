@@ -56,7 +56,7 @@ WITH free AS (
            OR (%(reclaim)s AND w.heartbeat_at < now() - %(lease)s * interval '1 second'
                AND pg_postmaster_start_time() < now() - %(lease)s * interval '1 second'))
       AND CASE c.kind
-          WHEN 'validate' THEN j.status IN ('submitted', 'estimating')
+          WHEN 'validate' THEN j.status IN ('submitted', 'estimating') AND j.model_id <> ALL(%(uncounted)s)
           WHEN 'sample' THEN j.status = 'estimating' AND j.model_id = ANY(%(models)s)
           WHEN 'rows' THEN j.status = 'in_progress' AND j.model_id = ANY(%(models)s)
           ELSE j.status = 'finalizing' OR (j.status = 'cancelling' AND NOT EXISTS (
@@ -84,15 +84,17 @@ def claim(
     models: Sequence[str],
     limit: int,
     held: Collection[int] = (),
+    uncounted: Sequence[str] = (),
 ) -> list[Claim]:
-    """Up to `limit` free chunks of these kinds; `models` are those a server answers for, `held` the chunks (their
-    ids) this worker is at now.
+    """Up to `limit` free chunks of these kinds; `models` are those a server answers for, `uncounted` those whose
+    input cannot be counted just now, `held` the chunks (their ids) this worker is at now.
 
     Low chunk numbers come first, so a new job starts beside a long one.
     """
     values: dict[str, Any] = {
         "kinds": list(kinds),
         "models": list(models),
+        "uncounted": list(uncounted),
         "region": region,
         "limit": limit,
         "epoch": lease.epoch,

@@ -49,6 +49,7 @@ class Pump:
         self._stopping = False
         self._windows: dict[str, Window] = {}
         self._resting: dict[str, float] = {}
+        self._uncounted: dict[str, float] = {}
         self._runs: dict[asyncio.Task[None], ChunkRun] = {}
         self._controls: dict[asyncio.Task[None], Claim] = {}
         self._repair_at = 0.0
@@ -163,8 +164,16 @@ class Pump:
 
     async def _claims(self, lease: Lease, kinds: list[str], models: list[str], limit: int) -> list[Claim]:
         held = [*(run.claim.id for run in self._runs.values()), *(found.id for found in self._controls.values())]
+        uncounted = [model_id for model_id, until in self._uncounted.items() if clock.monotonic() < until]
         return await self._threads.call(
-            claims.claim, lease, region=self._region, kinds=kinds, models=models, limit=limit, held=held
+            claims.claim,
+            lease,
+            region=self._region,
+            kinds=kinds,
+            models=models,
+            limit=limit,
+            held=held,
+            uncounted=uncounted,
         )
 
     def _begin_control(self, found: Claim, lease: Lease) -> None:
@@ -177,7 +186,10 @@ class Pump:
             await self._threads.call(run_control, found, go_on=lambda: lease.valid() and not self._stopping)
         except (Unavailable, Interrupted, Error) as error:
             log.info("%s of job %s has to wait: %s", found.kind, found.job_id, type(error).__name__)
-            await self._rest()
+            if found.kind == "validate":  # files for other models are checked meanwhile
+                self._uncounted[found.model_id] = clock.monotonic() + REST_SECONDS
+            else:
+                await self._rest()
             await self._give_back(claims.release, found)
         except Exception:
             log.exception("%s of job %s failed", found.kind, found.job_id)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 import msgspec
+from django.conf import settings
 from django.db import transaction
 
 from accounts.models import Organization
@@ -17,6 +18,7 @@ from anex.core.errors import InvalidRequest, TooManyRequests, Unprocessable
 from billing import price_cards
 from billing.selectors import balances
 from inference import catalogue
+from inference.backends import registry
 from inference.catalogue import Model
 from inference.requests.options import RowOptions, check_options
 from inference.requests.response_format import check_response_format
@@ -78,12 +80,13 @@ def submit(
 
 
 def offered(model_id: str) -> Model:
-    """The chat model a job may name: in the catalogue, countable and priced; Unprocessable otherwise."""
+    """The chat model a job may name: in the catalogue, countable, priced and served; Unprocessable otherwise."""
     model = catalogue.get(model_id)
-    if model is None or not model.countable or price_cards.current(model_id) is None:
-        raise Unprocessable(f"unknown model '{model_id}'", param="model")
-    if model.task != "chat":
+    if model is not None and model.task != "chat":
         raise Unprocessable(f"model '{model_id}' does not take chat rows", param="model")
+    known = model is not None and model.countable and price_cards.current(model_id) is not None
+    if model is None or not known or not registry.is_served(model_id, settings.ANEX_REGION):
+        raise Unprocessable(f"unknown model '{model_id}'", param="model")
     return model
 
 

@@ -200,6 +200,14 @@ def test_a_row_that_kills_its_server_fails_alone(
     assert [line["error_type"] for line in result(job)] == [None] * 5 + ["server_died"] + [None] * 4
 
 
+def test_files_that_wait_for_a_server_to_count_them_hold_up_no_others(
+    acme: Organization, engine: Any, pump: Pump
+) -> None:
+    waiting = [submit(acme, chat_line().encode(), model_id="qwen3.8-27b") for _ in range(3)]
+    wait_for(submit(acme, chat_line().encode()), "cost_ready", seconds=30)
+    assert {Job.objects.get(pk=job.pk).status for job in waiting} <= {"submitted", "estimating"}
+
+
 def test_a_pump_that_stops_signs_off(acme: Organization, engine: Any) -> None:
     running = Pump(region="world", lease_seconds=5)
     running.start()

@@ -123,5 +123,5 @@ def test_deeply_nested_schema_is_refused_and_not_followed() -> None:
     schema: dict[str, Any] = {"type": "object"}
     for _ in range(400):
         schema = {"properties": {"a": schema}}
-    with pytest.raises(InvalidRequest, match="nests too deeply"):
+    with pytest.raises(InvalidRequest, match="must not nest too deeply"):
         check_response_format({"type": "json_schema", "json_schema": {"name": "n", "schema": schema}})

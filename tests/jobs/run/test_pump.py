@@ -13,7 +13,7 @@ from django.db import connections
 from accounts.models import Organization
 from anex.core.actors import system
 from billing.selectors import balances
-from inference.backends import registry
+from inference.backends import registry, retries
 from jobs import storage
 from jobs.models import Job, Part, Worker
 from jobs.run import pump as pump_module
@@ -126,14 +126,14 @@ def test_a_row_that_meets_a_passing_fault_is_sent_again(
     assert len((tmp_path / "journal").read_text().splitlines()) == 3 * 4
 
 
-def test_a_row_whose_fault_does_not_pass_is_an_error_row_after_six_attempts(
+def test_a_row_whose_fault_does_not_pass_is_an_error_row_after_the_last_attempt(
     acme: Organization, engine: Any, pump: Pump, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("inference.backends.retries.FIRST_WAIT_S", 0.001)
     job = run(acme, [chat_line("bad", "[[status 500]] say"), chat_line("good", "say")])
     assert (job.status, job.error_rows) == ("done", 1)
     assert [line["error_type"] for line in result(job)] == ["upstream_error", None]
-    assert len((tmp_path / "journal").read_text().splitlines()) == 6 + 1
+    assert len((tmp_path / "journal").read_text().splitlines()) == retries.MOST_ATTEMPTS + 1
 
 
 def test_a_job_whose_every_row_fails_costs_nothing(acme: Organization, engine: Any, pump: Pump) -> None:

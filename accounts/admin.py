@@ -1,14 +1,30 @@
 """Customers for staff: organizations, people, keys and the audit record, all read-only."""
 
 from allauth.account.models import EmailAddress
+from django import forms
 from django.contrib import admin
 from django.contrib.auth.models import Group
 from django.http import HttpRequest, HttpResponse
 from unfold.decorators import action, display
+from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
 from accounts.models import ApiKey, AuditEvent, Organization, User
 from accounts.services import keys, organizations
-from anex.core.staff import ReadOnlyAdmin
+from anex.core.staff import ReadOnlyAdmin, ReasonForm
+
+
+class LimitForm(ReasonForm):
+    """An in-flight limit and why."""
+
+    limit = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=organizations.MAX_IN_FLIGHT,
+        widget=UnfoldAdminIntegerFieldWidget,
+        help_text="Empty is the installation’s default.",
+    )
+    field_order = ("limit", "reason")
+
 
 # Both come with editable pages of their libraries; roles and addresses are changed by their owners.
 admin.site.unregister(Group)
@@ -22,9 +38,9 @@ class OrganizationAdmin(ReadOnlyAdmin):
     list_display = ("name", "id", "state", "created_at")
     list_filter = (("suspended_at", admin.EmptyFieldListFilter),)
     search_fields = ("name", "id", "memberships__user__email")
-    fields = ("id", "name", "created_at", "suspended_at", "people")
+    fields = ("id", "name", "created_at", "suspended_at", "in_flight_limit", "people")
     ordering = ("-created_at",)
-    actions_detail = ("suspend", "resume")
+    actions_detail = ("suspend", "resume", "limit")
 
     @display(description="State", label={"suspended": "danger", "active": "success"})  # type: ignore[untyped-decorator]
     def state(self, organization: Organization) -> str:
@@ -57,6 +73,20 @@ class OrganizationAdmin(ReadOnlyAdmin):
             title="Resume",
             explanation="The organization's keys are accepted again from now on.",
             change=lambda row, actor, reason: organizations.resume(organization_id=row.pk, actor=actor, reason=reason),
+        )
+
+    @action(description="Set in-flight limit", url_path="limit", permissions=["act"])  # type: ignore[untyped-decorator]
+    def limit(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """How many realtime requests the organization may have at once."""
+        return self.ask(
+            request,
+            object_id,
+            title="Set in-flight limit",
+            explanation="The most realtime requests the organization may have at once, from now on.",
+            form_class=LimitForm,
+            change=lambda row, actor, reason, limit: organizations.limit_in_flight(
+                organization_id=row.pk, limit=limit, actor=actor, reason=reason
+            ),
         )
 
 

@@ -41,6 +41,9 @@ class Organization(models.Model):
     name = models.CharField(max_length=100)
     created_at = models.DateTimeField(auto_now_add=True)
     suspended_at = models.DateTimeField(null=True, blank=True)
+    in_flight_limit = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Realtime requests at once; empty is the installation's default"
+    )
 
     def __str__(self) -> str:
         return self.name
@@ -64,6 +67,37 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} in {self.organization_id} ({self.role})"
+
+
+class Invitation(models.Model):
+    """A place in an organization offered to an e-mail address, until it is taken, revoked or expires.
+
+    The link in the e-mail carries a random token, of which only the SHA-256 is kept.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="invitations")
+    email = models.EmailField()
+    role = models.CharField(max_length=10, choices=Membership.Role.choices)
+    token_sha256 = models.BinaryField(max_length=32, unique=True)
+    invited_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    sent_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["organization", "email"],
+                condition=models.Q(accepted_at=None, revoked_at=None),
+                name="one_open_invitation_per_address",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.organization_id} as {self.role}"
 
 
 class ApiKey(models.Model):
@@ -93,6 +127,7 @@ class AuditEvent(models.Model):
     action = models.CharField(max_length=64)
     target = models.CharField(max_length=64, blank=True)
     reason = models.TextField(blank=True)
+    details = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
 
     class Meta:
         indexes = [models.Index(fields=["organization", "-at"])]

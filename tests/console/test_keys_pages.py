@@ -131,6 +131,7 @@ def test_person_without_an_organization_names_one(db):
     client = signed_in(make_user("loner"))
     assert client.get("/keys")["Location"] == "/organizations/new"
     assert client.post("/organizations/new", {"name": "  "}).status_code == 200
-    assert client.post("/organizations/new", {"name": "Initech"})["Location"] == "/keys"
+    assert client.post("/organizations/new", {"name": "Initech"})["Location"] == "/dashboard"
     assert "Initech" in client.get("/keys").content.decode()
-    assert client.get("/organizations/new")["Location"] == "/keys"
+    client.post("/organizations/new", {"name": "Second"})
+    assert "Second" in client.get("/keys").content.decode()

@@ -76,6 +76,15 @@ def test_suspending_and_resuming_reach_the_keys_and_are_audited(root, acme):
     ]
 
 
+def test_in_flight_limit_is_set_with_a_reason(root, acme):
+    path = f"/admin/accounts/organization/{acme.pk}/limit/"
+    root.post(path, {"reason": "launch week", "limit": "500"})
+    acme.refresh_from_db()
+    assert acme.in_flight_limit == 500
+    assert "Enter a whole number" in root.post(path, {"reason": "x", "limit": "1e9"}).content.decode()
+    assert AuditEvent.objects.get(action="organization.limit").reason == "launch week"
+
+
 def test_action_without_a_reason_changes_nothing(root, acme):
     answer = act(root, "accounts/organization", acme.pk, "suspend", "  ")
     assert "This field is required" in answer.content.decode()

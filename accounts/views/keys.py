@@ -1,10 +1,7 @@
-"""Console pages of accounts: API keys, and the organization of a person who has none."""
-
-from typing import cast
+"""API keys: the list, making one, revoking one."""
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -12,12 +9,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import Member, member_page
 from accounts.forms import NameForm
-from accounts.models import User
 from accounts.permissions import Action
 from accounts.selectors import keys as key_reads
-from accounts.selectors import memberships
-from accounts.services import keys, organizations
-from anex.core.actors import Actor
+from accounts.services import keys
 from anex.core.errors import Conflict, InvalidRequest
 
 
@@ -63,24 +57,6 @@ def key_revoke(request: HttpRequest, member: Member, key_id: str) -> HttpRespons
     else:
         messages.success(request, f"“{key.name}” is revoked. Requests with it are refused from now on.")
     return redirect("keys")
-
-
-@require_http_methods(["GET", "POST"])
-@login_required
-def organization_new(request: HttpRequest) -> HttpResponse:
-    """A first organization for a person who has none, e.g. staff made on the command line."""
-    user_id = cast(User, request.user).pk
-    if memberships.current(user_id):
-        return redirect("keys")
-    form = NameForm(request.POST or None)
-    if form.is_valid():
-        try:
-            organizations.create(name=form.cleaned_data["name"], owner_id=user_id, actor=Actor("user", str(user_id)))
-        except InvalidRequest as error:
-            form.add_error("name", error.message)
-        else:
-            return redirect("keys")
-    return render(request, "keys/organization_new.html", {"form": form})
 
 
 def _list_page(request: HttpRequest, member: Member, form: NameForm, status: int = 200) -> HttpResponse:

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django_htmx.http import HttpResponseClientRefresh
 
@@ -40,19 +41,19 @@ class Member:
         return may(self.role, action, suspended=self.organization.suspended_at is not None)
 
 
-Page = Callable[Concatenate[HttpRequest, Member, ...], HttpResponse]
+Page = Callable[Concatenate[HttpRequest, Member, ...], HttpResponseBase]
 
 
-def member_page(action: Action) -> Callable[[Page], Callable[..., HttpResponse]]:
+def member_page(action: Action) -> Callable[[Page], Callable[..., HttpResponseBase]]:
     """A view that takes `(request, member, …)` and needs `action`.
 
     A stranger is sent to sign in, a person without an organization to make one; a role without the action is
     403; NotFound and Forbidden of a service become the pages 404 and 403. Templates find `request.member`.
     """
 
-    def decorate(view: Page) -> Callable[..., HttpResponse]:
+    def decorate(view: Page) -> Callable[..., HttpResponseBase]:
         @wraps(view)
-        def page(request: HttpRequest, **captured: Any) -> HttpResponse:
+        def page(request: HttpRequest, **captured: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return _sign_in(request)
             member = acting(request)

@@ -1,5 +1,7 @@
 """Forms of the accounts pages."""
 
+from typing import Any
+
 from django import forms
 
 from accounts.permissions import MEMBER, ROLES
@@ -27,3 +29,23 @@ class InvitationForm(RoleForm):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.fields["role"].initial = MEMBER
+
+
+class AuditForm(forms.Form):
+    """Which events of the audit record to show."""
+
+    actor = forms.ChoiceField(label="Who", required=False)
+    action = forms.ChoiceField(label="What", required=False)
+    since = forms.DateField(label="From", required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(label="To", required=False, widget=forms.DateInput(attrs={"type": "date"}))
+
+    def __init__(self, *args: Any, choices: tuple[list[tuple[str, str]], list[str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        actors, actions = choices
+        self._offer("actor", [("", "Everybody"), *actors])
+        self._offer("action", [("", "Everything"), *((action, action) for action in actions)])
+
+    def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = choices

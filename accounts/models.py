@@ -130,7 +130,10 @@ class AuditEvent(models.Model):
     details = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
 
     class Meta:
-        indexes = [models.Index(fields=["organization", "-at"])]
+        indexes = [
+            models.Index(fields=["organization", "-at"]),
+            models.Index(fields=["organization", "-id"], name="audit_pages"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.action} by {self.actor_kind}:{self.actor_id}"

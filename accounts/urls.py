@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts.views import invitations, keys, members, organizations
+from accounts.views import audit, invitations, keys, members, organizations
 
 urlpatterns = [
     path("keys", keys.key_list, name="keys"),
@@ -15,6 +15,8 @@ urlpatterns = [
     path("members/<int:user_id>/role", members.member_role, name="member_role"),
     path("members/<int:user_id>/remove", members.member_remove, name="member_remove"),
     path("members/<int:user_id>/transfer", members.ownership_transfer, name="ownership_transfer"),
+    path("audit", audit.audit_list, name="audit"),
+    path("audit.csv", audit.audit_export, name="audit_export"),
     path("invitations/new", invitations.invitation_new, name="invitation_new"),
     path("invitations/<uuid:invitation_id>/resend", invitations.invitation_resend, name="invitation_resend"),
     path("invitations/<uuid:invitation_id>/revoke", invitations.invitation_revoke, name="invitation_revoke"),

@@ -94,6 +94,8 @@ REQUESTS = [
     ("manage_members", "post", "/members/{0.grace}/remove", {}),
     ("manage_members", "post", "/invitations/new", {"email": "new@example.com", "role": "member"}),
     ("manage_members", "post", "/invitations/{0.invitation}/revoke", {}),
+    ("read_audit", "get", "/audit", {}),
+    ("read_audit", "get", "/audit.csv", {}),
     ("manage_owners", "post", "/members/{0.grace}/role", {"role": "owner"}),
     ("manage_owners", "post", "/members/{0.owner}/role", {"role": "member"}),
     ("manage_owners", "post", "/members/{0.owner}/remove", {}),

@@ -16,6 +16,7 @@ SIGNED_IN = [
     "/keys",
     "/members",
     "/members/leave",
+    "/audit",
     "/organizations/new",
     "/accounts/password/change/",
     "/accounts/email/",

@@ -109,7 +109,11 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     list_filter = (("revoked_at", admin.EmptyFieldListFilter),)
     list_select_related = ("organization",)
     search_fields = ("id", "name", "organization__name")
-    fields = ("id", "name", "organization", "last_four", "created_by", "created_at", "last_used_at", "revoked_at")
+    fields = (
+        *("id", "name", "organization", "last_four", "created_by", "created_at", "last_used_at", "revoked_at"),
+        *("scopes", "allowed_models", "expires_at", "rotated_at", "previous_expires_at"),
+        *("daily_ceiling_cents", "weekly_ceiling_cents", "monthly_ceiling_cents"),
+    )
     ordering = ("-created_at",)
     actions_detail = ("revoke",)
 

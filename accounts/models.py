@@ -4,7 +4,10 @@ import uuid
 from typing import ClassVar
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
+
+from accounts.callers import EVERY_SCOPE
 
 
 class UserManager(BaseUserManager["User"]):
@@ -100,6 +103,11 @@ class Invitation(models.Model):
         return f"{self.organization_id} as {self.role}"
 
 
+def every_scope() -> list[str]:
+    """The scopes of a key that was given none: all."""
+    return sorted(EVERY_SCOPE)
+
+
 class ApiKey(models.Model):
     """A program's way in: `sk-` + id + secret, of which only the SHA-256 is kept."""
 
@@ -112,6 +120,19 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
+
+    # What the key may do; null is no limit.
+    scopes = ArrayField(models.CharField(max_length=30), default=every_scope, db_default=every_scope())
+    allowed_models = ArrayField(models.CharField(max_length=64), null=True)
+    expires_at = models.DateTimeField(null=True)
+    daily_ceiling_cents = models.BigIntegerField(null=True)
+    weekly_ceiling_cents = models.BigIntegerField(null=True)
+    monthly_ceiling_cents = models.BigIntegerField(null=True)
+
+    # The secret before the last rotation, while it still works.
+    rotated_at = models.DateTimeField(null=True)
+    previous_sha256 = models.BinaryField(max_length=32, null=True)
+    previous_expires_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"{self.name} ({self.id})"

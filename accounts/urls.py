@@ -2,12 +2,9 @@
 
 from django.urls import path
 
-from accounts.views import audit, invitations, keys, members, organizations
+from accounts.views import audit, invitations, members, organizations
 
 urlpatterns = [
-    path("keys", keys.key_list, name="keys"),
-    path("keys/new", keys.key_create, name="key_create"),
-    path("keys/<str:key_id>/revoke", keys.key_revoke, name="key_revoke"),
     path("organizations/new", organizations.organization_new, name="organization_new"),
     path("organizations/<uuid:organization_id>/switch", organizations.organization_switch, name="organization_switch"),
     path("members", members.member_list, name="members"),

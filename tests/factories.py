@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from accounts.callers import EVERY_SCOPE, Caller
+from accounts.callers import Caller
+from accounts.key_options import KeyOptions
 from accounts.models import Membership, Organization, User
 from accounts.services import keys, organizations
 from anex.core.actors import Actor, system
@@ -52,12 +53,13 @@ def add_member(organization: Organization, name: str, role: str = "member") -> U
     return user
 
 
-def make_key(organization: Organization | None = None, *, name: str = "test key") -> KeyInHand:
-    """A working key of the organization (Acme by default)."""
+def make_key(organization: Organization | None = None, *, name: str = "test key", **limits: Any) -> KeyInHand:
+    """A working key of the organization (Acme by default), with the limits of `KeyOptions`."""
     organization = organization or make_organization()
     owner = organization.memberships.get(role=Membership.Role.OWNER).user
-    made = keys.create(organization_id=organization.pk, name=name, actor=actor_of(owner))
-    return KeyInHand(Caller(made.id, organization.pk, EVERY_SCOPE), made.secret)
+    options = KeyOptions(**limits)
+    made = keys.create(organization_id=organization.pk, name=name, options=options, actor=actor_of(owner))
+    return KeyInHand(Caller(made.id, organization.pk, options.scopes, options.models), made.secret)
 
 
 def grant_credits(organization: Organization, cents: int = 10_000) -> None:

@@ -167,7 +167,14 @@ ANEX_LEASE_SECONDS = env.float("ANEX_LEASE_SECONDS", default=30.0)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "anex.core.logging.RedactingFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.str("ANEX_LOG_LEVEL", default="INFO")},
+    # uvicorn has handlers of its own by the time settings are read; its lines go through ours instead.
+    "loggers": {name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.access", "uvicorn.error")},
 }

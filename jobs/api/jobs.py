@@ -3,11 +3,13 @@
 from typing import Any, cast
 
 from drf_spectacular.utils import extend_schema
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.callers import Caller
+from anex.core.errors import InsufficientQuota
 from jobs.api import rendering, requests
 from jobs.api.schemas import CreateJobRequestSerializer, ErrorSerializer, JobResultSerializer, JobSerializer
 from jobs.selectors import contents, jobs
@@ -25,10 +27,15 @@ class JobsEndpoint(APIView):
         """Who calls; authentication has refused everybody else before a handler runs."""
         return cast(Caller, self.request.auth)
 
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuses a key without the scope: `batch:read` to look, `batch:write` to act."""
+        super().initial(request, *args, **kwargs)
+        self.caller.require_scope("batch:read" if request.method in SAFE_METHODS else "batch:write")
+
     def handle_exception(self, exc: Exception) -> Response:
         """Marks the refusals that a repetition cannot change."""
         response = super().handle_exception(exc)
-        if response.status_code in FINAL and self.request.method == "POST":
+        if (response.status_code in FINAL or isinstance(exc, InsufficientQuota)) and self.request.method == "POST":
             response["x-should-retry"] = "false"
         return response
 
@@ -49,10 +56,9 @@ class JobsView(JobsEndpoint):
     )
     def post(self, request: Request) -> Response:
         """Creates a job in `submitted`."""
-        caller = self.caller
-        job = submissions.submit(
-            organization_id=caller.organization_id, actor=caller.actor, **requests.create_job(request)
-        )
+        caller, asked = self.caller, requests.create_job(request)
+        caller.require_model(asked["options"].model_id)
+        job = submissions.submit(organization_id=caller.organization_id, actor=caller.actor, **asked)
         return Response(rendering.brief(job), status=201)
 
 
@@ -85,12 +91,14 @@ class ApproveView(JobsEndpoint):
         tags=["jobs"],
         summary="Approve a job's estimate: holds it and starts the rows",
         request=None,
-        responses=_answers(200, JobSerializer, 402, 404, 409, 503),
+        responses=_answers(200, JobSerializer, 402, 404, 409, 429, 503),
     )
     def post(self, request: Request, id: str) -> Response:
         """Moves the job to `in_progress`."""
-        caller = self.caller
-        job = approvals.approve(organization_id=caller.organization_id, job_id=requests.job_id(id), actor=caller.actor)
+        caller, job_id = self.caller, requests.job_id(id)
+        if caller.models is not None:
+            caller.require_model(jobs.get(caller.organization_id, job_id).model_id)
+        job = approvals.approve(organization_id=caller.organization_id, job_id=job_id, actor=caller.actor)
         return Response(rendering.brief(job))
 
 

@@ -1,15 +1,13 @@
 """Customers for staff: organizations, people, keys and the audit record, all read-only."""
 
-from allauth.account.models import EmailAddress
 from django import forms
 from django.contrib import admin
-from django.contrib.auth.models import Group
 from django.http import HttpRequest, HttpResponse
 from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
 from accounts.models import ApiKey, AuditEvent, Organization, User
-from accounts.services import keys, organizations
+from accounts.services import keys, organizations, people
 from anex.core.staff import ReadOnlyAdmin, ReasonForm
 
 
@@ -26,9 +24,10 @@ class LimitForm(ReasonForm):
     field_order = ("limit", "reason")
 
 
-# Both come with editable pages of their libraries; roles and addresses are changed by their owners.
-admin.site.unregister(Group)
-admin.site.unregister(EmailAddress)
+# These come with editable pages of their libraries; what they hold is changed by its owners.
+LIBRARIES = ("auth", "account", "mfa", "usersessions", "socialaccount")
+for _model in [model for model in admin.site._registry if model._meta.app_label in LIBRARIES]:
+    admin.site.unregister(_model)
 
 
 @admin.register(Organization)
@@ -99,6 +98,21 @@ class UserAdmin(ReadOnlyAdmin):
     search_fields = ("email",)
     fields = ("email", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
     ordering = ("-date_joined",)
+    actions_detail = ("reset_second_factor",)
+
+    @action(  # type: ignore[untyped-decorator]
+        description="Remove second factors", url_path="reset-second-factor", permissions=["act"]
+    )
+    def reset_second_factor(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """For somebody who lost every one of them, and has shown who they are."""
+        return self.ask(
+            request,
+            object_id,
+            title="Remove second factors",
+            explanation="Authenticator app, passkeys and recovery codes are removed, and every session is ended. "
+            "The person signs in with the password alone until they set up new ones.",
+            change=lambda row, actor, reason: people.reset_second_factor(user_id=row.pk, actor=actor, reason=reason),
+        )
 
 
 @admin.register(ApiKey)

@@ -21,8 +21,15 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: object) -> "User":
-        """A member of staff with every permission, for `manage.py createsuperuser`."""
-        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+        """A member of staff with every permission, for `manage.py createsuperuser`.
+
+        Who runs that vouches for the address.
+        """
+        from allauth.account.models import EmailAddress
+
+        user = self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+        EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+        return user
 
 
 class User(AbstractUser):

@@ -6,6 +6,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from allauth.account.internal.flows.login import record_authentication
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from django.http import HttpRequest
+from django.test import Client
+
+from accounts import second_factor
 from accounts.callers import Caller
 from accounts.key_options import KeyOptions
 from accounts.models import Membership, Organization, User
@@ -34,6 +40,25 @@ def make_user(name: str = "ada", **fields: Any) -> User:
     """A person `<name>@example.com`; the same name twice is the same person."""
     email = f"{name}@example.com"
     return User.objects.filter(email=email).first() or User.objects.create_user(email, PASSWORD, **fields)
+
+
+def staff_browser(name: str = "root", **fields: Any) -> Client:
+    """A browser in which a superuser (or what `fields` say) is signed in and has passed a second factor."""
+    client = Client()
+    user = make_user(name, is_staff=True, **({"is_superuser": True} | fields))
+    client.force_login(user)
+    pass_second_factor(client, user)
+    return client
+
+
+def pass_second_factor(client: Client, user: User) -> None:
+    """Give a person an authenticator app and their session the mark of having used it."""
+    if not second_factor.is_set_up(user):
+        TOTP.activate(user, generate_totp_secret())
+    request = HttpRequest()
+    request.session = client.session
+    record_authentication(request, user, "mfa")
+    request.session.save()
 
 
 def actor_of(user: User) -> Actor:

@@ -5,17 +5,20 @@ from typing import Any
 
 import environ
 
-from anex.settings import staff
+from anex.settings import sign_in, staff
+from anex.settings.sign_in import *
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 VAR_DIR = BASE_DIR / "var"
 
 env = environ.Env()
 
+_social_apps, SOCIALACCOUNT_PROVIDERS = sign_in.social(env)
+
 INSTALLED_APPS = [
     "daphne",
-    "unfold",
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",
+    "accounts.apps.StaffConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -25,6 +28,9 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
+    *_social_apps,
     "django_htmx",
     "rest_framework",
     "drf_spectacular",
@@ -80,14 +86,9 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-ACCOUNT_ADAPTER = "accounts.signup.SignUpAdapter"
-ACCOUNT_USER_MODEL_USERNAME_FIELD = None
-ACCOUNT_LOGIN_METHODS = {"email"}
-ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
-ACCOUNT_EMAIL_VERIFICATION = "optional"
-LOGIN_URL = "account_login"
-LOGIN_REDIRECT_URL = "/dashboard"
-ACCOUNT_LOGOUT_REDIRECT_URL = "/accounts/login/"
+# Proxies in front, each of which adds the address it saw to X-Forwarded-For. Failed sign-ins are counted by address.
+ALLAUTH_TRUSTED_PROXY_COUNT = env.int("ANEX_TRUSTED_PROXIES", default=0)
+DEFAULT_FROM_EMAIL = env.str("ANEX_FROM_EMAIL", default="Anex <no-reply@localhost>")
 EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
 LANGUAGE_CODE = "en"

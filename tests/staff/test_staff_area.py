@@ -10,7 +10,7 @@ from inference.backends import registry
 from inference.models import Backend
 from jobs.models import Job
 from tests.console import scenes
-from tests.factories import make_key, make_organization, make_user
+from tests.factories import make_key, make_organization, make_user, staff_browser
 
 pytestmark = pytest.mark.django_db
 
@@ -18,9 +18,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def root():
     """A browser in which a superuser is signed in."""
-    client = Client()
-    client.force_login(make_user("root", is_staff=True, is_superuser=True))
-    return client
+    return staff_browser()
 
 
 @pytest.fixture
@@ -135,8 +133,7 @@ def test_action_on_nothing_is_not_found(root, pk):
 
 
 def test_staff_without_the_permission_cannot_act(acme):
-    client = Client()
-    client.force_login(make_user("clerk", is_staff=True))
+    client = staff_browser("clerk", is_superuser=False)
     assert client.post(f"/admin/accounts/organization/{acme.pk}/suspend/", {"reason": "x"}).status_code == 403
 
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from accounts.models import Membership, User
-from accounts.services import keys, organizations
+from accounts.services import keys, organizations, people
 from anex.core.actors import Actor, system
 from anex.core.errors import AnexError
 from anex.core.money import cents_to_nano
@@ -67,6 +67,7 @@ def _user(password: str) -> User:
     if not user.check_password(password):
         user.set_password(password)
         user.save(update_fields=["password"])
+    people.verify_address(user_id=user.pk)
     return user
 
 

@@ -14,6 +14,7 @@ class StaffConfig(admin.AdminConfig):
 class AccountsConfig(AppConfig):
     default = True
     name = "accounts"
+    verbose_name = "Customers"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

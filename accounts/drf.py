@@ -1,10 +1,12 @@
 """The DRF edge of the `{"detail": …}` surfaces: key authentication and the one renderer of errors."""
 
+import logging
 import math
 from collections.abc import Iterator
 from typing import Any, Final
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication
@@ -13,9 +15,13 @@ from rest_framework.response import Response
 
 from accounts.callers import Caller
 from accounts.services import keys
-from anex.core.errors import AnexError, Unauthenticated, Unprocessable
+from anex.core.errors import AnexError, TooLarge, Unauthenticated, Unavailable, Unprocessable
+
+log = logging.getLogger(__name__)
 
 _UNPROCESSABLE = 422
+_UNAVAILABLE_RETRY_S = 1
+_DATABASE_AWAY: Final = "The request could not be handled just now. Try again."
 _MISSING: Final = "The Authorization header is missing. Send it as: Authorization: Bearer sk-…"
 
 
@@ -39,6 +45,11 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
 
     A body that does not fit the endpoint's shape is 422 (reference 001, errors), not DRF's 400.
     """
+    if isinstance(error, RequestDataTooBig):
+        error = TooLarge("The body of this request is too large: files are uploaded, not sent here.")
+    if isinstance(error, OperationalError | InterfaceError):
+        log.warning("the database is away: %s", type(error).__name__)
+        error = Unavailable(_DATABASE_AWAY)
     if isinstance(error, AnexError):
         return _render(error)
     if isinstance(error, Http404):
@@ -96,8 +107,11 @@ def _render(error: AnexError) -> Response:
     else:
         body = {"detail": error.message, **error.extra}
     headers = {}
-    if error.retry_after is not None:
-        headers["Retry-After"] = str(error.retry_after)
+    wait = error.retry_after
+    if wait is None and isinstance(error, Unavailable):
+        wait = _UNAVAILABLE_RETRY_S
+    if wait is not None:
+        headers["Retry-After"] = str(wait)
     if isinstance(error, Unauthenticated):
         headers["WWW-Authenticate"] = "Bearer"
     return Response(body, status=error.status, headers=headers)

@@ -35,8 +35,7 @@ def _join(request: HttpRequest, person: User) -> bool:
     if offer and offer.email == person.email.lower():
         invitations.accept(invitation_id=offer.pk, user_id=person.pk)
         return True
-    name = person.email.partition("@")[0][: names.MAX_LENGTH]
-    organizations.create(name=name, owner_id=person.pk, actor=Actor("user", str(person.pk)))
+    organizations.create(name=names.from_email(person.email), owner_id=person.pk, actor=Actor("user", str(person.pk)))
     return False
 
 

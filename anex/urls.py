@@ -1,7 +1,15 @@
 """Every path of the platform, by surface."""
 
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import include, path
+
+# Signing in is limited in one place, and asks for the e-mail address there.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+
+handler404 = "anex.refusals.not_found"
+handler500 = "anex.refusals.server_error"
+admin.site.index_title = "Staff area"
 
 urlpatterns = [
     path("", include("anex.console.urls")),

@@ -5,31 +5,16 @@ from collections.abc import Callable
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from unfold.admin import ModelAdmin
+from django.urls import reverse
 from unfold.decorators import action
 
 from anex.core.actors import Actor
 from anex.core.errors import AnexError
 from anex.core.money import format_dollars
+from anex.core.staff import ReadOnlyAdmin
 from billing.forms import CreditsForm
 from billing.models import Account, Hold, Transfer
 from billing.services import corrections, grants
-
-
-class ReadOnlyAdmin(ModelAdmin):
-    """Rows that only the SQL functions write."""
-
-    show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
 
 
 @admin.register(Account)
@@ -101,13 +86,8 @@ class AccountAdmin(ReadOnlyAdmin):
                 else:
                     messages.warning(request, "This form was sent before; nothing was changed a second time.")
                 return redirect("admin:billing_transfer_changelist")
-        context = self.admin_site.each_context(request) | {
-            "title": title,
-            "explanation": explanation,
-            "form": form,
-            "opts": self.opts,
-        }
-        return TemplateResponse(request, "admin/billing/credits_form.html", context)
+        back = reverse("admin:billing_account_changelist")
+        return self.form_page(request, form, title=title, explanation=explanation, back=back)
 
 
 @admin.register(Transfer)

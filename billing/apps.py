@@ -6,6 +6,7 @@ from django.core.checks import register
 
 class BillingConfig(AppConfig):
     name = "billing"
+    verbose_name = "Money"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

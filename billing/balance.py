@@ -19,6 +19,11 @@ class Balance:
         """What may still be held or charged; below zero after a correction took more than there was."""
         return self.balance_nano + self.credit_limit_nano - self.held_nano
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether uploads and submits are refused; holds are not looked at (reference 001)."""
+        return self.balance_nano + self.credit_limit_nano <= 0
+
     def shortfall(self, needed_nano: int) -> PaymentRequired:
         """The 402 for something that needs more than is available: what there is, what is needed and missing."""
         if self.credit_limit_nano > 0:

@@ -5,6 +5,7 @@ from django.apps import AppConfig
 
 class InferenceConfig(AppConfig):
     name = "inference"
+    verbose_name = "Models"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

@@ -8,8 +8,6 @@ from inference.counting import gguf, server, words
 from inference.counting.server import CountingServer
 from inference.requests.rows import Row
 
-scripted_count = words.scripted_count
-
 
 def count_rows(model: Model, rows: Sequence[Row], *, counting_server: CountingServer | None = None) -> list[int]:
     """Input tokens of each row, in order; one call per batch of rows.
@@ -18,7 +16,7 @@ def count_rows(model: Model, rows: Sequence[Row], *, counting_server: CountingSe
     where counting cannot be done now, and `TemplateRefused` for the first row the chat template does not take.
     """
     if model.tokenizer == "words":
-        return [scripted_count(row.messages) for row in rows]
+        return [words.count_messages(row.messages) for row in rows]
     if model.tokenizer == "gguf" and isinstance(model.weights, PackagedWeights):
         return gguf.load(model.weights).count(rows, model_id=model.id)
     if model.tokenizer == "server" and counting_server is not None:

@@ -1,5 +1,8 @@
-"""Celery's part: the doorbell of the pump, the pump's start and stop with its worker, and the periodic sweep."""
+"""Celery's part: the doorbell of the pump, the pump's start and stop with its worker, and the periodic sweeps."""
 
+import logging
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from celery import shared_task
@@ -9,6 +12,15 @@ from django.conf import settings
 from anex.core import clock
 from jobs.run.pump import Pump
 from jobs.services import retention, sweeps
+
+log = logging.getLogger(__name__)
+
+SWEEPS: tuple[Callable[[datetime], int], ...] = (
+    sweeps.cancel_unapproved,
+    sweeps.forget_workers,
+    retention.expire_inputs,
+    retention.discard_unfinished,
+)
 
 _pump: Pump | None = None
 
@@ -37,7 +49,10 @@ def ring() -> None:
 
 @shared_task(name="jobs.sweep")
 def sweep() -> None:
-    """Once a minute: unapproved jobs whose window closed, inputs whose time is over."""
+    """Once a minute: what time alone ends. A step that fails is tried again by the next sweep and stops no other."""
     now = clock.now()
-    sweeps.cancel_unapproved(now)
-    retention.expire_inputs(now)
+    for step in SWEEPS:
+        try:
+            step(now)
+        except Exception:
+            log.exception("%s failed; the next sweep tries again", step.__name__)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.parse
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -58,6 +59,7 @@ class Stack:
         engine_options: tuple[str, ...] = (),
         workers: int = 1,
         durable: bool = True,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.state = state
         self.state.chmod(0o755)
@@ -70,6 +72,7 @@ class Stack:
         self._engine_options = engine_options
         self._workers = workers
         self._lease = lease_seconds
+        self._extra = dict(environment or {})
         self.organization_id = self.secret = ""
 
     @property
@@ -84,6 +87,7 @@ class Stack:
             "ANEX_PUBLIC_URL": f"http://127.0.0.1:{self.web_port}",
             "ANEX_LEASE_SECONDS": str(self._lease),
             "PYTHONPATH": str(ROOT),
+            **self._extra,
         }
 
     def __enter__(self) -> Self:

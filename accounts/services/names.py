@@ -15,3 +15,9 @@ def clean(name: str) -> str:
     if not trimmed.isprintable():
         raise InvalidRequest("A name may not contain control characters.", param="name")
     return trimmed
+
+
+def from_email(email: str) -> str:
+    """A first name for a person's own organization; an address may hold what a name may not."""
+    local = email.rpartition("@")[0][:MAX_LENGTH]
+    return "".join(character for character in local if character.isprintable()).strip() or "My organization"

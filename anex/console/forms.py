@@ -5,8 +5,7 @@ from typing import Any
 from django import forms
 
 from anex.console.offers import Offer
-
-MAX_OUTPUT_TOKENS = 32_768
+from jobs.services.submissions import MAX_OUTPUT_TOKENS
 
 
 class JobForm(forms.Form):

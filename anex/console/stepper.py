@@ -39,13 +39,19 @@ _AHEAD: dict[Status, tuple[Status, ...]] = {
     Status.CANCELLING: (Status.CANCELLED,),
 }
 
+_ENDS: dict[Status, Literal["good", "bad", "plain"]] = {
+    Status.DONE: "good",
+    Status.FAILED: "bad",
+    Status.CANCELLED: "plain",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """One step; `at` is None while it has not happened."""
 
     label: str
-    state: Literal["past", "now", "good", "bad", "ahead"]
+    state: Literal["past", "now", "good", "bad", "plain", "ahead"]
     at: datetime | None = None
 
 
@@ -65,9 +71,9 @@ def tone(status: Status) -> Tone:
     return TONES.get(status, "busy")
 
 
-def _state(status: Status, *, is_last: bool) -> Literal["past", "now", "good", "bad"]:
+def _state(status: Status, *, is_last: bool) -> Literal["past", "now", "good", "bad", "plain"]:
     if not is_last:
         return "past"
     if status not in TERMINAL:
         return "now"
-    return "good" if status == Status.DONE else "bad"
+    return _ENDS[status]

@@ -9,11 +9,6 @@ def ceil_cents(nano: int) -> int:
     return -(-nano // NANO_PER_CENT)
 
 
-def floor_cents(nano: int) -> int:
-    """Nano-dollars to whole cents, rounded down: what a balance can surely spend."""
-    return nano // NANO_PER_CENT
-
-
 def cents_to_nano(cents: int) -> int:
     """Whole cents to nano-dollars."""
     return cents * NANO_PER_CENT

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminTextareaWidget
 
@@ -76,12 +77,19 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
             else:
                 messages.success(request, f"{title}: done.")
                 return redirect(page, object_id)
+        back = reverse(page, args=[object_id])
+        return self.form_page(request, form, title=title, subject=row, explanation=explanation, back=back)
+
+    def form_page(
+        self, request: HttpRequest, form: forms.Form, *, title: str, explanation: str, back: str, subject: object = None
+    ) -> HttpResponse:
+        """The page of an action's form on `subject`; `back` is where a person who changes their mind goes."""
         context = self.admin_site.each_context(request) | {
             "title": title,
+            "subject": subject,
             "explanation": explanation,
             "form": form,
             "opts": self.opts,
-            "back": page,
-            "object_id": object_id,
+            "back": back,
         }
-        return TemplateResponse(request, "admin/reason_form.html", context)
+        return TemplateResponse(request, "admin/action_form.html", context)

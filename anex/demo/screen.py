@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
@@ -68,7 +67,7 @@ class Screen:
 
     def estimating(self) -> AbstractContextManager[object]:
         """While the rows are checked and a sample is run."""
-        return self.waiting("checking every row, counting its tokens, running a sample to see how long answers get")
+        return self.waiting("checking and counting every row, running a sample")
 
     def quoted(self, job: dict[str, Any]) -> None:
         """The price before anything is spent."""
@@ -133,6 +132,7 @@ class Screen:
         table.add_column(style="cyan", no_wrap=True)
         table.add_column(overflow="fold")
         table.add_row("console", Text(f"{url}/dashboard"))
+        table.add_row("staff", Text(f"{url}/admin/"))
         table.add_row("sign in", Text(f"{email}   password {password}"))
         table.add_row("key", Text(key))
         table.add_row("files", Text(f"{state}: data, logs, demo.json"))
@@ -143,7 +143,7 @@ class Screen:
             f"curl -H 'Authorization: Bearer {key}' {url}/batch/v1/jobs/{job_id}", soft_wrap=True, markup=False
         )
         self.heading("With openai-python")
-        self.console.print(Syntax(_snippet(url, key, job_id), "python", background_color="default"), soft_wrap=True)
+        self.console.print(_snippet(url, key, job_id), soft_wrap=True, markup=False)
 
     def staying(self) -> None:
         """The demo keeps running."""

@@ -3,20 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-import environ
+from django.core.exceptions import ImproperlyConfigured
 
 from anex.settings import sign_in, staff
+from anex.settings.environment import BASE_DIR, VAR_DIR, env
 from anex.settings.sign_in import *
-
-BASE_DIR = Path(__file__).resolve().parents[2]
-VAR_DIR = BASE_DIR / "var"
-
-env = environ.Env()
 
 _social_apps, SOCIALACCOUNT_PROVIDERS = sign_in.social(env)
 
 INSTALLED_APPS = [
-    "daphne",
     "unfold.apps.BasicAppConfig",
     "accounts.apps.StaffConfig",
     "django.contrib.auth",
@@ -45,6 +40,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "anex.refusals.NulMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -76,6 +72,23 @@ TEMPLATES = [
     },
 ]
 
+# No wait for a database that is away is without an end: seconds to connect, seconds of silence until a connection is
+# probed and given up, milliseconds that what was sent may stay unacknowledged.
+_DATABASE_WAITS = {
+    "connect_timeout": 5,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+
+
+def database(named: dict[str, Any]) -> dict[str, Any]:
+    """The database that DATABASE_URL names, with connections that are kept and whose waits end."""
+    options = _DATABASE_WAITS | named.get("OPTIONS", {})
+    return named | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
+
+
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
@@ -88,13 +101,22 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 # Proxies in front, each of which adds the address it saw to X-Forwarded-For. Failed sign-ins are counted by address.
 ALLAUTH_TRUSTED_PROXY_COUNT = env.int("ANEX_TRUSTED_PROXIES", default=0)
-DEFAULT_FROM_EMAIL = env.str("ANEX_FROM_EMAIL", default="Anex <no-reply@localhost>")
-EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+# Unless a mail server is named, e-mails are printed into the log of the web process.
+_mail = env.email_url("EMAIL_URL", default="consolemail://")
+EMAIL_BACKEND = _mail["EMAIL_BACKEND"]
+EMAIL_HOST = _mail["EMAIL_HOST"]
+EMAIL_PORT = _mail["EMAIL_PORT"]
+EMAIL_HOST_USER = _mail["EMAIL_HOST_USER"]
+EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_PASSWORD"]
+EMAIL_USE_TLS = _mail.get("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL = _mail.get("EMAIL_USE_SSL", False)
+DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", default="Anex <anex@localhost>")
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
+FORMAT_MODULE_PATH = "anex.formats"
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -125,6 +147,8 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "UNAUTHENTICATED_USER": None,
+    # A sentence may quote what was sent; escaped, even half a surrogate pair can be sent back.
+    "UNICODE_JSON": False,
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
 }
 
@@ -133,12 +157,19 @@ SPECTACULAR_SETTINGS = {
 }
 
 CELERY_TASK_IGNORE_RESULT = True
+# A sweep that no worker took within its minute is made up for by the next one.
+CELERY_BEAT_SCHEDULE = {"sweep": {"task": "jobs.sweep", "schedule": 60.0, "options": {"expires": 60.0}}}
 CELERY_TASK_DEFAULT_QUEUE = "batch"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# A worker whose broker is away goes on looking at Postgres, for as long as it takes.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+# Nobody waits long for the broker; longer than the second a worker's blocking read takes.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 5, "max_retries": 0}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-
 # The region this process serves (DESIGN: storage, queues and backends are per region).
 ANEX_REGION = env.str("ANEX_REGION", default="world")
+if ANEX_REGION not in ("world", "eu"):
+    raise ImproperlyConfigured("ANEX_REGION must be world or eu.")
 # Where clients reach this installation; upload targets and download links are built on it.
 ANEX_PUBLIC_URL = env.str("ANEX_PUBLIC_URL", default="http://127.0.0.1:8000")
 

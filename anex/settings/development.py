@@ -1,19 +1,18 @@
 """Runs with no environment; `.env` may add to it, and `var/services.env` says where `make demo` has its services."""
 
-from anex.settings.base import *
-from anex.settings.base import BASE_DIR, VAR_DIR, env
+from anex.settings.environment import BASE_DIR, VAR_DIR, env
 
+# Before the settings that read them.
 for _file in (BASE_DIR / ".env", VAR_DIR / "services.env"):
     if _file.exists():
         env.read_env(_file)
 
+from anex.settings.base import *  # noqa: E402
+
 DEBUG = env.bool("ANEX_DEBUG", default=False)
 SECRET_KEY = env.str("SECRET_KEY", default="development-only-key-not-for-production-use-0123456789")
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", "testserver"]
-DATABASES = {
-    "default": env.db_url("DATABASE_URL", default="postgres://postgres@127.0.0.1:5432/anex")
-    | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
-}
+DATABASES = {"default": database(env.db_url("DATABASE_URL", default="postgres://postgres@127.0.0.1:5432/anex"))}
 CELERY_BROKER_URL = env.str("REDIS_URL", default="redis://127.0.0.1:6379/0")
 # Static files are served from where they lie in the source; nothing has to be collected first.
 WHITENOISE_AUTOREFRESH = True

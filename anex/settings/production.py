@@ -3,10 +3,12 @@
 from django.core.exceptions import ImproperlyConfigured
 
 from anex.settings.base import *
-from anex.settings.base import env
+from anex.settings.environment import env
 
 _required = ("SECRET_KEY", "ALLOWED_HOSTS", "ANEX_PUBLIC_URL", "DATABASE_URL", "REDIS_URL")
 _missing = [name for name in _required if not env.str(name, default="")]
+if not env.str("ANEX_S3_BUCKET", default="") and not env.str("ANEX_STORAGE_DIR", default=""):
+    _missing.append("ANEX_S3_BUCKET (or ANEX_STORAGE_DIR, for a single machine)")
 if _missing:
     raise ImproperlyConfigured(f"Set these environment variables: {', '.join(_missing)}. See .env.example.")
 
@@ -17,7 +19,7 @@ if len(SECRET_KEY) < 50:
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS")
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 ANEX_PUBLIC_URL = env.str("ANEX_PUBLIC_URL")
-DATABASES = {"default": env.db_url("DATABASE_URL") | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}}
+DATABASES = {"default": database(env.db_url("DATABASE_URL"))}
 CELERY_BROKER_URL = env.str("REDIS_URL")
 
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
@@ -33,7 +35,6 @@ CSRF_COOKIE_NAME = "__Host-anex_csrf"
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https"
 # https comes from the proxy in front (above), so there is one.
 ALLAUTH_TRUSTED_PROXY_COUNT = env.int("ANEX_TRUSTED_PROXIES", default=1)
-globals().update(env.email_url("EMAIL_URL", default="consolemail://"))
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},

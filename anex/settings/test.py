@@ -1,7 +1,7 @@
-"""The test suite: services named by the environment the test session sets up (tests/conftest.py)."""
+"""The test suite: services named by the environment the test session sets up (tests/services.py)."""
 
 from anex.settings.base import *
-from anex.settings.base import env
+from anex.settings.environment import env
 
 DEBUG = False
 SECRET_KEY = "test-only-key-0123456789-0123456789-0123456789-0123456789"  # noqa: S105

@@ -53,7 +53,11 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="make demo", description="Run the whole platform and show a job on it.")
+    parser = argparse.ArgumentParser(
+        prog="make demo",
+        usage='make demo ARGS="[--once] [--port PORT] [--state STATE]"',
+        description="Run the whole platform and show a job on it.",
+    )
     parser.add_argument("--once", action="store_true", help="stop everything after the job is shown")
     parser.add_argument("--port", type=_port, default=8000, help="of the console and the API (default: 8000)")
     parser.add_argument("--state", type=Path, default=ROOT / "var", help="where data and logs are kept (default: var)")

@@ -21,7 +21,7 @@ from urllib.parse import quote
 import psycopg
 
 from anex.core.process import die_with_parent
-from anex.supervisor.process import StartError
+from anex.supervisor.process import StartError, start_server
 
 _SOCKET_PATH_LIMIT = 90
 
@@ -95,23 +95,15 @@ class Postgres:
     def start(self, timeout: float = 60.0) -> None:
         """Start and wait until it accepts connections; it stops when this process ends, however it ends."""
         self.prepare()
-        with (self.state / "postgres.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                self.command(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                preexec_fn=die_with_parent(signal.SIGINT),
-                **self.options,
-            )
-        deadline = time.monotonic() + timeout
-        while not self.ready(self.process.pid):
-            if self.process.poll() is not None:
-                raise StartError(f"Postgres exited at start; see {self.state / 'postgres.log'}.")
-            if time.monotonic() > deadline:
-                raise StartError(f"Postgres did not become ready in {timeout:.0f} s.")
-            time.sleep(0.02)
+        self.process = start_server(
+            "Postgres",
+            self.command(),
+            log=self.state / "postgres.log",
+            ready=self.ready,
+            timeout=timeout,
+            death_signal=signal.SIGINT,
+            **self.options,
+        )
 
     def ready(self, pid: int) -> bool:
         """Whether the server with this process id accepts connections."""

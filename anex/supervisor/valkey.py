@@ -5,11 +5,9 @@ import secrets
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 
-from anex.core.process import die_with_parent
-from anex.supervisor.process import StartError
+from anex.supervisor.process import StartError, start_server
 
 
 class Valkey:
@@ -60,22 +58,14 @@ class Valkey:
     def start(self, timeout: float = 20.0) -> None:
         """Start and wait until it accepts connections."""
         self.prepare()
-        with (self.state / "valkey.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                self.command(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                preexec_fn=die_with_parent(signal.SIGTERM),
-            )
-        deadline = time.monotonic() + timeout
-        while not accepts(self.port):
-            if self.process.poll() is not None:
-                raise StartError(f"Valkey exited at start; see {self.state / 'valkey.log'}.")
-            if time.monotonic() > deadline:
-                raise StartError(f"Valkey did not become ready in {timeout:.0f} s.")
-            time.sleep(0.02)
+        self.process = start_server(
+            "Valkey",
+            self.command(),
+            log=self.state / "valkey.log",
+            ready=lambda _pid: accepts(self.port),
+            timeout=timeout,
+            death_signal=signal.SIGTERM,
+        )
 
     def stop(self, timeout: float = 10.0) -> None:
         """Orderly shutdown."""

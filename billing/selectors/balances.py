@@ -36,12 +36,9 @@ def get(organization_id: UUID) -> Balance:
 
 
 def require_positive(organization_id: UUID) -> None:
-    """Raise PaymentRequired when the balance (with a credit limit, what is left of it) is zero or below.
-
-    The coarse check of uploads and submits (reference 001): holds are not looked at.
-    """
+    """Raise PaymentRequired when the balance (with a credit limit, what is left of it) is zero or below."""
     balance = get(organization_id)
-    if balance.balance_nano + balance.credit_limit_nano <= 0:
+    if balance.is_empty:
         raise balance.empty()
 
 

@@ -15,6 +15,8 @@ from inference.backends.faults import ServerFailed, Throttled
 from inference.backends.usage import MOST_TOKENS, read_usage
 
 _EXCERPT = 500
+# The writer of JSON stops at 254 levels, the reader does not; an answer this shallow cannot come near it.
+_SURELY_SHALLOW = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +73,20 @@ def read_answer(status: int, raw: bytes, *, input_bound: int = MOST_TOKENS, outp
 
 
 def _decode(raw: bytes) -> dict[str, Any] | None:
-    """A JSON object; NaN and infinities, which some servers write, become null. None for anything else."""
+    """A JSON object that a result line can carry; NaN and infinities, which some servers write, become null.
+
+    None for anything else.
+    """
     try:
         body = orjson.loads(raw)
+        if raw.count(b"[") + raw.count(b"{") > _SURELY_SHALLOW:
+            orjson.dumps([[[[body]]]])
+    except TypeError:
+        return None
     except orjson.JSONDecodeError:
         try:
             body = json.loads(raw, parse_constant=lambda _: None)
-            orjson.dumps(body)
+            orjson.dumps([[[[body]]]])
         except (ValueError, RecursionError, TypeError):
             return None
     return body if isinstance(body, dict) else None

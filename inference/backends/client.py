@@ -1,6 +1,5 @@
 """The one HTTP client for model servers: OpenAI-compatible ones and System One ones."""
 
-import asyncio
 from types import TracebackType
 from typing import Self
 
@@ -14,7 +13,6 @@ from inference.backends.usage import MOST_TOKENS
 
 CONNECT_TIMEOUT_S = 5.0
 MOST_ANSWER_BYTES = 64 * 1024 * 1024
-DECODE_IN_THREAD_BYTES = 1024 * 1024
 # Shorter than the 5 s after which vLLM closes an idle connection: no request is sent into a closing one.
 KEEP_ALIVE_S = 3.0
 
@@ -54,10 +52,8 @@ class Client:
         too large or no JSON object) or ServerLost (nothing listens, or the connection ended before the answer did).
         """
         status, raw = await self._post(server, path, body, timeout_s)
-        bounds = {"input_bound": input_bound, "output_bound": output_bound}
-        if len(raw) > DECODE_IN_THREAD_BYTES:
-            return await asyncio.to_thread(read_answer, status, raw, **bounds)
-        return read_answer(status, raw, **bounds)
+        # Not in a thread: decoding holds the interpreter's lock, so the event loop would wait all the same.
+        return read_answer(status, raw, input_bound=input_bound, output_bound=output_bound)
 
     async def _post(self, server: Server, path: str, body: bytes, timeout_s: float) -> tuple[int, bytes]:
         headers = {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}

@@ -53,6 +53,11 @@ def live(region: str) -> list[Server]:
     return [server for row in rows if (server := _server(row)) is not None]
 
 
+def is_served(model_id: str, region: str) -> bool:
+    """Whether a region has a server of the model, if only one that is being started again just now."""
+    return Backend.objects.filter(model_id=model_id, region=region, enabled=True).exists()
+
+
 def every() -> list[Backend]:
     """Every row, for operators: by model, region and address."""
     return list(Backend.objects.order_by("model_id", "region", "base_url"))

@@ -5,9 +5,10 @@ from collections.abc import Callable
 
 from inference.backends.faults import ServerLost, Throttled, UpstreamError
 
-MOST_ATTEMPTS = 6
+MOST_ATTEMPTS = 8
 MOST_ATTEMPTS_LOST = 3
 FIRST_WAIT_S = 0.5
+MOST_DOUBLINGS = 10
 LONGEST_WAIT_S = 30.0
 LONGEST_RETRY_AFTER_S = 60.0
 
@@ -17,13 +18,13 @@ def wait_before_retry(
 ) -> float | None:
     """Seconds to wait after attempt number `attempt` (1 is the first) failed with `error`; None means give up.
 
-    Six attempts where the server throttles or fails, three where it is lost: then the caller looks for another. The
-    wait is a random part (`random_unit` is in [0, 1)) of a limit that doubles from 0.5 s to 30 s; a wait the server
-    named, 60 s of it at most, comes first and the random part on top.
+    Eight attempts where the server fails, three where it is lost: then the caller looks for another. No end where it
+    throttles: that says nothing about the request. The wait is a random part (`random_unit` is in [0, 1)) of a limit
+    that doubles from 0.5 s to 30 s; a wait the server named, 60 s of it at most, comes first.
     """
     most = MOST_ATTEMPTS_LOST if isinstance(error, ServerLost) else MOST_ATTEMPTS
-    if attempt >= most:
+    if attempt >= most and not isinstance(error, Throttled):
         return None
-    jitter = random_unit() * min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (attempt - 1))
+    jitter = random_unit() * min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(attempt - 1, MOST_DOUBLINGS))
     asked = error.retry_after_s if isinstance(error, Throttled) else None
     return jitter if asked is None else min(LONGEST_RETRY_AFTER_S, max(0.0, asked)) + jitter

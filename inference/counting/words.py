@@ -1,24 +1,38 @@
-"""The token rule of the scripted model: words and marks, with a fixed cost per message and per request."""
+"""The token rule of the scripted model: words and marks, with a fixed cost per message and per request. Pure.
+
+The scripted engine bills by these functions, so a count of ours and its bill agree exactly.
+"""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+TOKENS_PER_MESSAGE = 4
+TOKENS_PER_PROMPT = 2
+
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-_PER_MESSAGE = 4
-_PER_REQUEST = 2
 
 
-def scripted_count(messages: Iterable[dict[str, Any]]) -> int:
-    """Tokens of a chat: each word or mark of its text, 4 per message, 2 for the request."""
-    return _PER_REQUEST + sum(
-        _PER_MESSAGE + sum(len(_TOKEN.findall(text)) for text in _texts(message)) for message in messages
+def count_words(text: str) -> int:
+    """Tokens of a text: each word and each mark is one."""
+    return len(_TOKEN.findall(text))
+
+
+def text_of(content: Any) -> str:
+    """The text of a message's content: a string, or the text parts of a list joined by line ends."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(part["text"] for part in content if isinstance(part, dict) and _is_text(part))
+    return ""
+
+
+def count_messages(messages: Iterable[Mapping[str, Any]]) -> int:
+    """Prompt tokens of a chat: per message 4 and its text's tokens, 2 in all; media parts are not counted here."""
+    return TOKENS_PER_PROMPT + sum(
+        TOKENS_PER_MESSAGE + count_words(text_of(message.get("content"))) for message in messages
     )
 
 
-def _texts(message: dict[str, Any]) -> Iterator[str]:
-    content = message.get("content")
-    parts = content if isinstance(content, list) else [{"text": content}]
-    for part in parts:
-        if isinstance(text := part.get("text"), str):
-            yield text
+def _is_text(part: Mapping[str, Any]) -> bool:
+    return isinstance(part.get("text"), str)

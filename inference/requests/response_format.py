@@ -3,10 +3,10 @@
 from functools import lru_cache
 from typing import Any
 
-import jsonschema_rs
 import orjson
 
 from anex.core.errors import InvalidRequest
+from inference.requests.schema_process import schema_fault
 
 TYPES = ("text", "json_object", "json_schema")
 
@@ -14,10 +14,17 @@ TYPES = ("text", "json_object", "json_schema")
 def check_response_format(value: object, *, param: str = "response_format") -> None:
     """Raise `InvalidRequest` unless `value` is `text`, `json_object`, or `json_schema` with a schema that compiles.
 
-    A schema may refer to itself (`#/$defs/…`) but to nothing outside: nothing is fetched.
+    A schema may refer to itself (`#/$defs/…`) but to nothing outside: nothing is fetched. What passes can be written
+    as JSON and read again, inside a row too: no broken text, no number beyond 64 bits, not too many levels.
     """
     if not isinstance(value, dict):
         raise _refused(f"{param} must be an object", param)
+    try:
+        orjson.loads(orjson.dumps([[[[value]]]]))
+    except (TypeError, ValueError):
+        raise _refused(
+            f"{param} must not nest too deeply or hold broken text or numbers beyond 64 bits", param
+        ) from None
     kind = value.get("type")
     if kind not in TYPES:
         raise _refused(f"{param}.type must be one of {', '.join(TYPES)}", f"{param}.type")
@@ -46,10 +53,7 @@ def _check_schema(value: object, param: str) -> None:
         raise _refused(f"{param}.name must be a string", f"{param}.name")
     if not isinstance(schema, dict):
         raise _refused(f"{param}.schema must be a JSON Schema object", f"{param}.schema")
-    try:
-        fault = _compile_fault(orjson.dumps(schema))
-    except TypeError:
-        fault = "it nests too deeply"
+    fault = _compile_fault(orjson.dumps(schema))
     if fault is not None:
         raise _refused(f"{param}.schema is not a valid JSON Schema: {fault}", f"{param}.schema")
 
@@ -57,11 +61,7 @@ def _check_schema(value: object, param: str) -> None:
 @lru_cache(maxsize=64)
 def _compile_fault(schema: bytes) -> str | None:
     """Why a schema does not compile, or None. Cached: the rows of a file mostly share one schema."""
-    try:
-        jsonschema_rs.validator_for(schema.decode(), offline=True)
-    except ValueError as error:
-        return str(error).split("\n", 1)[0][:200]
-    return None
+    return schema_fault(schema)
 
 
 def _refused(message: str, param: str) -> InvalidRequest:

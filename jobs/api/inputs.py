@@ -9,16 +9,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from anex.core import clock
-from anex.core.errors import InvalidRequest, Unprocessable
-from jobs.api.jobs import JobsEndpoint
-from jobs.api.schemas import ErrorSerializer
+from anex.core.errors import InvalidRequest
+from jobs.api.endpoint import Endpoint, answers, id_in_path, validated
 from jobs.models import Input
 from jobs.selectors import inputs as selectors
 from jobs.services import inputs
 from jobs.storage.interface import UploadTarget
-
-ERRORS = {401: ErrorSerializer, 403: ErrorSerializer, 503: ErrorSerializer}
-
 
 STATES = [state.value for state in Input.State]
 
@@ -66,7 +62,7 @@ def render(source: Input, target: UploadTarget | None = None) -> dict[str, Any]:
     return body if target is None else body | {"upload_url": target.url, "fields": target.fields}
 
 
-class InputsView(JobsEndpoint):
+class InputsView(Endpoint):
     """`/inputs`."""
 
     @extend_schema(
@@ -74,11 +70,11 @@ class InputsView(JobsEndpoint):
         tags=["inputs"],
         summary="Create an input: get a presigned target to upload a file to",
         request=CreateInputRequestSerializer,
-        responses={201: InputSerializer, 400: ErrorSerializer, 402: ErrorSerializer, 422: ErrorSerializer} | ERRORS,
+        responses=answers(201, InputSerializer, 400, 402, 422),
     )
     def post(self, request: Request) -> Response:
         """Creates an input in `awaiting_upload`."""
-        given = _validated(request)
+        given = validated(CreateInputRequestSerializer, request)
         _refuse_copying(given)
         source, target = inputs.create_upload(
             organization_id=self.caller.organization_id,
@@ -89,7 +85,7 @@ class InputsView(JobsEndpoint):
         return Response(render(source, target), status=201)
 
 
-class InputView(JobsEndpoint):
+class InputView(Endpoint):
     """`/inputs/{id}`."""
 
     @extend_schema(
@@ -97,25 +93,12 @@ class InputView(JobsEndpoint):
         tags=["inputs"],
         summary="Get an input's status",
         parameters=[OpenApiParameter("id", UUID, OpenApiParameter.PATH)],
-        responses={200: InputSerializer, 404: ErrorSerializer} | ERRORS,
+        responses=answers(200, InputSerializer, 404),
     )
     def get(self, request: Request, id: str) -> Response:
         """The input's present state; an upload that has landed is settled first."""
-        try:
-            input_id = UUID(id)
-        except ValueError:
-            selectors.refuse_unknown()
+        input_id = id_in_path(id, selectors.refuse_unknown)
         return Response(render(inputs.look_up(organization_id=self.caller.organization_id, input_id=input_id)))
-
-
-def _validated(request: Request) -> dict[str, Any]:
-    try:
-        body = request.data
-    except RecursionError as error:
-        raise Unprocessable("The body is nested too deeply.") from error
-    serializer = CreateInputRequestSerializer(data=body)
-    serializer.is_valid(raise_exception=True)
-    return dict(serializer.validated_data)
 
 
 def _refuse_copying(given: dict[str, Any]) -> None:

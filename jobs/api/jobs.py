@@ -1,50 +1,17 @@
 """The job endpoints of the batch API (references 001 and 003). Each view parses, makes one call, renders."""
 
-from typing import Any, cast
-
 from drf_spectacular.utils import extend_schema
-from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from accounts.callers import Caller
-from anex.core.errors import InsufficientQuota
 from jobs.api import rendering, requests
-from jobs.api.schemas import CreateJobRequestSerializer, ErrorSerializer, JobResultSerializer, JobSerializer
+from jobs.api.endpoint import Endpoint, answers
+from jobs.api.schemas import CreateJobRequestSerializer, JobResultSerializer, JobSerializer
 from jobs.selectors import contents, jobs
 from jobs.services import approvals, cancellations, results, submissions
 
-# A repetition cannot change these answers, and SDKs resend a 409 by themselves: they are told not to.
-FINAL = frozenset({402, 409})
 
-
-class JobsEndpoint(APIView):
-    """What the job endpoints share: an API key of the organization speaks for the caller."""
-
-    @property
-    def caller(self) -> Caller:
-        """Who calls; authentication has refused everybody else before a handler runs."""
-        return cast(Caller, self.request.auth)
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuses a key without the scope: `batch:read` to look, `batch:write` to act."""
-        super().initial(request, *args, **kwargs)
-        self.caller.require_scope("batch:read" if request.method in SAFE_METHODS else "batch:write")
-
-    def handle_exception(self, exc: Exception) -> Response:
-        """Marks the refusals that a repetition cannot change."""
-        response = super().handle_exception(exc)
-        if (response.status_code in FINAL or isinstance(exc, InsufficientQuota)) and self.request.method == "POST":
-            response["x-should-retry"] = "false"
-        return response
-
-
-def _answers(status: int, body: Any, *errors: int) -> dict[int, Any]:
-    return {status: body} | dict.fromkeys((401, 403, *errors), ErrorSerializer)
-
-
-class JobsView(JobsEndpoint):
+class JobsView(Endpoint):
     """`/jobs`."""
 
     @extend_schema(
@@ -52,7 +19,7 @@ class JobsView(JobsEndpoint):
         tags=["jobs"],
         summary="Submit a job: an input plus a model",
         request=CreateJobRequestSerializer,
-        responses=_answers(201, JobSerializer, 400, 402, 404, 409, 422, 429, 503),
+        responses=answers(201, JobSerializer, 400, 402, 404, 409, 422, 429),
     )
     def post(self, request: Request) -> Response:
         """Creates a job in `submitted`."""
@@ -62,14 +29,14 @@ class JobsView(JobsEndpoint):
         return Response(rendering.brief(job), status=201)
 
 
-class JobView(JobsEndpoint):
+class JobView(Endpoint):
     """`/jobs/{id}`."""
 
     @extend_schema(
         operation_id="getJob",
         tags=["jobs"],
         summary="Poll a job for its status, estimate and row counts",
-        responses=_answers(200, JobSerializer, 404, 503),
+        responses=answers(200, JobSerializer, 404),
     )
     def get(self, request: Request, id: str) -> Response:
         """Every field of the job."""
@@ -83,7 +50,7 @@ class JobView(JobsEndpoint):
         return Response(body)
 
 
-class ApproveView(JobsEndpoint):
+class ApproveView(Endpoint):
     """`/jobs/{id}/approve`."""
 
     @extend_schema(
@@ -91,7 +58,7 @@ class ApproveView(JobsEndpoint):
         tags=["jobs"],
         summary="Approve a job's estimate: holds it and starts the rows",
         request=None,
-        responses=_answers(200, JobSerializer, 402, 404, 409, 429, 503),
+        responses=answers(200, JobSerializer, 402, 404, 409, 429),
     )
     def post(self, request: Request, id: str) -> Response:
         """Moves the job to `in_progress`."""
@@ -102,7 +69,7 @@ class ApproveView(JobsEndpoint):
         return Response(rendering.brief(job))
 
 
-class CancelView(JobsEndpoint):
+class CancelView(Endpoint):
     """`/jobs/{id}/cancel`."""
 
     @extend_schema(
@@ -110,7 +77,7 @@ class CancelView(JobsEndpoint):
         tags=["jobs"],
         summary="Cancel a job; what it finished is delivered and billed",
         request=None,
-        responses=_answers(200, JobSerializer, 404, 409, 503),
+        responses=answers(200, JobSerializer, 404, 409),
     )
     def post(self, request: Request, id: str) -> Response:
         """Moves the job to `cancelled`, or to `cancelling` while rows of it run."""
@@ -121,14 +88,14 @@ class CancelView(JobsEndpoint):
         return Response(rendering.brief(job))
 
 
-class ResultView(JobsEndpoint):
+class ResultView(Endpoint):
     """`/jobs/{id}/result`."""
 
     @extend_schema(
         operation_id="getJobResult",
         tags=["jobs"],
         summary="Get a link to a job's result file",
-        responses=_answers(200, JobResultSerializer, 404, 409, 410, 503),
+        responses=answers(200, JobResultSerializer, 404, 409, 410),
     )
     def get(self, request: Request, id: str) -> Response:
         """A fresh presigned link."""

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from rest_framework.request import Request
 
-from anex.core.errors import Unprocessable
 from inference.requests.options import RowOptions
+from jobs.api.endpoint import id_in_path, validated
 from jobs.api.schemas import CreateJobRequestSerializer
 from jobs.selectors.jobs import refuse_unknown
 from jobs.services.submissions import SubmitOptions
@@ -14,15 +14,12 @@ from jobs.services.submissions import SubmitOptions
 
 def job_id(text: str) -> UUID:
     """The id in a path; text that is no id names no job, so it is NotFound."""
-    try:
-        return UUID(text)
-    except ValueError:
-        refuse_unknown()
+    return id_in_path(text, refuse_unknown)
 
 
 def create_job(request: Request) -> dict[str, Any]:
     """The keyword arguments of `submissions.submit` that the body gives."""
-    fields = _validated(request)
+    fields = validated(CreateJobRequestSerializer, request)
     row = RowOptions(
         max_output_tokens=fields.get("max_output_tokens"),
         temperature=fields.get("temperature"),
@@ -39,13 +36,3 @@ def create_job(request: Request) -> dict[str, Any]:
         data_residency=fields.get("data_residency"),
     )
     return {"input_id": fields.get("input_id"), "input_s3_uri": fields.get("input_s3_uri"), "options": options}
-
-
-def _validated(request: Request) -> dict[str, Any]:
-    try:
-        body = request.data
-    except RecursionError as error:
-        raise Unprocessable("The body is nested too deeply.") from error
-    serializer = CreateJobRequestSerializer(data=body)
-    serializer.is_valid(raise_exception=True)
-    return dict(serializer.validated_data)

@@ -8,8 +8,8 @@ from typing import Any
 from rest_framework import serializers
 
 from jobs.lifecycle import Status
+from jobs.services.submissions import MAX_OUTPUT_TOKENS
 
-MAX_CAP = 32_768
 OPTIONAL: dict[str, Any] = {"allow_null": True, "required": False}
 STATUSES = [status.value for status in Status]
 RETIRED = ("instruction_column", "input_column")
@@ -29,10 +29,10 @@ class CreateJobRequestSerializer(serializers.Serializer[Any]):
     input_id = serializers.UUIDField(required=False)
     input_s3_uri = serializers.CharField(required=False)
     model = serializers.CharField()
-    max_output_tokens = serializers.IntegerField(required=False, min_value=1, max_value=MAX_CAP)
-    max_tokens = serializers.IntegerField(required=False, min_value=1, max_value=MAX_CAP)
+    max_output_tokens = serializers.IntegerField(required=False, min_value=1, max_value=MAX_OUTPUT_TOKENS)
+    max_tokens = serializers.IntegerField(required=False, min_value=1, max_value=MAX_OUTPUT_TOKENS)
     reasoning = serializers.BooleanField(required=False)
-    reasoning_budget = serializers.IntegerField(required=False, min_value=0, max_value=MAX_CAP)
+    reasoning_budget = serializers.IntegerField(required=False, min_value=0, max_value=MAX_OUTPUT_TOKENS)
     reasoning_effort = serializers.CharField(required=False, trim_whitespace=False)
     temperature = serializers.FloatField(required=False, min_value=0, max_value=2)
     video_fps = serializers.FloatField(required=False, min_value=0, max_value=60)

@@ -1,10 +1,11 @@
 """Who works on which chunk. Every statement here is a guard of the part protocol (tests/jobs/run/test_protocol.py).
 
 A claim takes the job's row FOR SHARE, so it cannot cross a change of the job's status; a chunk is free when nobody
-holds it, when its holder is no longer listed, or when the holder was silent for a lease while the claimer was not.
+holds it, when its holder is no longer listed, when the holder was silent for a lease while the claimer was not, or
+when the claimer itself holds it without working on it: then the answer to a claim or to a release was lost.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -17,6 +18,11 @@ from jobs.models import Chunk
 from jobs.run.lease import Lease
 
 ALONE_FROM_CLAIM = 3  # claims without progress from which a chunk's rows run one at a time
+MOST_CLAIMS = 1000  # counted; further ones do not make a difference
+
+
+class Interrupted(Exception):
+    """The worker stops, or its lease has lapsed: what it was at is given back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +52,11 @@ WITH free AS (
     JOIN jobs_job j ON j.id = c.job_id
     LEFT JOIN jobs_worker w ON w.id = c.epoch
     WHERE NOT c.closed AND c.kind = ANY(%(kinds)s) AND j.region = %(region)s
-      AND (c.epoch IS NULL OR w.id IS NULL
+      AND (c.epoch IS NULL OR w.id IS NULL OR (c.epoch = %(epoch)s AND c.id <> ALL(%(held)s))
            OR (%(reclaim)s AND w.heartbeat_at < now() - %(lease)s * interval '1 second'
                AND pg_postmaster_start_time() < now() - %(lease)s * interval '1 second'))
       AND CASE c.kind
-          WHEN 'validate' THEN j.status IN ('submitted', 'estimating')
+          WHEN 'validate' THEN j.status IN ('submitted', 'estimating') AND j.model_id <> ALL(%(uncounted)s)
           WHEN 'sample' THEN j.status = 'estimating' AND j.model_id = ANY(%(models)s)
           WHEN 'rows' THEN j.status = 'in_progress' AND j.model_id = ANY(%(models)s)
           ELSE j.status = 'finalizing' OR (j.status = 'cancelling' AND NOT EXISTS (
@@ -63,24 +69,37 @@ WITH free AS (
     FOR UPDATE OF c SKIP LOCKED
     FOR SHARE OF j SKIP LOCKED
 )
-UPDATE jobs_chunk c SET epoch = %(epoch)s, claims = claims + 1
+UPDATE jobs_chunk c SET epoch = %(epoch)s, claims = LEAST(claims + 1, %(most_claims)s)
 FROM free WHERE c.id = free.id
 RETURNING c.id, c.epoch, c.job_id, c.kind, c.index, c.first_row, c.row_count, c.byte_start, c.byte_end,
           c.done, c.claims, c.cursor, c.suspects, free.model_id
 """
 
 
-def claim(lease: Lease, *, region: str, kinds: Sequence[str], models: Sequence[str], limit: int) -> list[Claim]:
-    """Up to `limit` free chunks of these kinds; `models` are those a server answers for.
+def claim(
+    lease: Lease,
+    *,
+    region: str,
+    kinds: Sequence[str],
+    models: Sequence[str],
+    limit: int,
+    held: Collection[int] = (),
+    uncounted: Sequence[str] = (),
+) -> list[Claim]:
+    """Up to `limit` free chunks of these kinds; `models` are those a server answers for, `uncounted` those whose
+    input cannot be counted just now, `held` the chunks (their ids) this worker is at now.
 
     Low chunk numbers come first, so a new job starts beside a long one.
     """
     values: dict[str, Any] = {
         "kinds": list(kinds),
         "models": list(models),
+        "uncounted": list(uncounted),
         "region": region,
         "limit": limit,
         "epoch": lease.epoch,
+        "held": list(held),
+        "most_claims": MOST_CLAIMS,
         "lease": lease.seconds,
         "reclaim": lease.may_reclaim(),
     }

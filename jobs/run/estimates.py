@@ -3,6 +3,7 @@
 The cap of a sample is its longest answer and a margin; the quote built on it is also the most that is charged.
 """
 
+import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
@@ -15,12 +16,15 @@ from anex.core.actors import system
 from anex.core.money import ceil_cents
 from billing import price_cards, pricing
 from inference import catalogue
+from jobs import storage
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job, Part
-from jobs.run.context import load, room_for_output
+from jobs.run.context import room_for_output
 from jobs.run.failures import Problem, fail_estimate
 from jobs.services import doorbell
 from jobs.services.transitions import advance
+
+log = logging.getLogger(__name__)
 
 SAMPLE_ROWS = 16
 SAMPLE_CHUNKS = 4
@@ -28,6 +32,8 @@ MARGIN_PERCENT = 125
 CAP_STEP = 16
 APPROVAL_WINDOW = timedelta(hours=24)
 RECENT_JOBS = 5
+# What its column holds; decades, so nothing is lost.
+MAX_EXPECTED_SECONDS = 2**31 - 1
 
 
 def plan_sample(job_id: UUID, chunks: Sequence[Chunk]) -> None:
@@ -71,12 +77,17 @@ def finish_sample(job_id: UUID) -> None:
             truncated=Sum("truncated_rows"),
         )
         model = catalogue.get(job.model_id)
-        room = room_for_output(model, job.longest_row_tokens or 0) if model else 0
+        if model is None:
+            log.warning("job %s waits for a worker that knows model %s", job_id, job.model_id)
+            return
+        room = room_for_output(model, job.longest_row_tokens or 0)
         problem = _sample_problem(measured["answered"] or 0, measured["truncated"] or 0, room)
+        if problem is None and price_cards.current(job.model_id) is None:
+            problem = Problem("model_not_offered", 0, f"The model {job.model_id} is no longer offered.")
         if problem is None:
             quote(job_id, output_cap=cap_from(measured["longest"], room))
             return
-    fail_estimate(job_id, load(job_id).store, problem)
+    fail_estimate(job_id, storage.store(job.region), problem)
 
 
 def _sample_problem(answered: int, truncated: int, room: int) -> Problem | None:
@@ -123,4 +134,6 @@ def _expected_seconds(model_id: str, rows: int) -> int | None:
     ).order_by("-finished_at")[:RECENT_JOBS]
     spans = [(job.result_rows or 0, (job.finished_at - job.approved_at).total_seconds()) for job in recent]  # type: ignore[operator]
     total_rows, total_seconds = sum(rows for rows, _ in spans), sum(seconds for _, seconds in spans)
-    return max(1, round(rows * total_seconds / total_rows)) if total_rows else None
+    if not total_rows:
+        return None
+    return min(max(1, round(rows * total_seconds / total_rows)), MAX_EXPECTED_SECONDS)

@@ -12,7 +12,7 @@ from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
 from jobs.run import claims
 from jobs.run.claims import Claim
-from jobs.services.endings import DATA_KEPT
+from jobs.services.endings import DATA_KEPT, NOTHING_RAN
 from jobs.services.transitions import advance
 from jobs.storage import keys
 from jobs.storage.interface import Store
@@ -67,8 +67,7 @@ def _fail(job_id: UUID, problem: Problem, code: str) -> None:
         failure_line=problem.line or None,
         finished_at=now,
         data_expires_at=now + DATA_KEPT,
-        partial=False,
-        charge_cents=0,
+        **NOTHING_RAN,
     )
     if failed:
         Chunk.objects.filter(job_id=job_id).update(closed=True)

@@ -5,6 +5,7 @@ committed one is named.
 """
 
 import logging
+from collections.abc import Callable
 from uuid import UUID
 
 from django.db import transaction
@@ -19,7 +20,7 @@ from jobs import storage
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job, Part
 from jobs.run import claims, parts
-from jobs.run.claims import Claim
+from jobs.run.claims import Claim, Interrupted
 from jobs.services.endings import DATA_KEPT
 from jobs.services.transitions import advance
 from jobs.storage import keys
@@ -43,23 +44,25 @@ def finish_rows(job_id: UUID) -> bool:
     return moved
 
 
-def finalize(claim: Claim) -> None:
+def finalize(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
     """Write the result and settle, behind a fence: a row that is not committed by then never will be."""
     with transaction.atomic():
         job = Job.objects.select_for_update().get(pk=claim.job_id)
         claims.fence(job.pk)
     store = storage.store(job.region)
-    stored, rows = _write_result(store, job.pk)
+    stored, rows = _write_result(store, job.pk, go_on)
     if not _settle(claim, stored, rows) and stored:
         store.delete([stored.key])
 
 
-def _write_result(store: Store, job_id: UUID) -> tuple[Stored | None, int]:
+def _write_result(store: Store, job_id: UUID, go_on: Callable[[], bool]) -> tuple[Stored | None, int]:
     """The merged file and its number of rows; no file when there is nothing to deliver."""
     rows = 0
     with store.writer(keys.result(job_id)) as writer:
         chunks = Chunk.objects.filter(job_id=job_id, kind=Chunk.Kind.ROWS).order_by("index")
         for chunk_id in chunks.values_list("pk", flat=True):
+            if not go_on():
+                raise Interrupted
             objects = Part.objects.filter(chunk_id=chunk_id).order_by("pk").values_list("key", flat=True)
             for line in parts.merge(store.read(key) for key in objects):
                 writer.write(line)

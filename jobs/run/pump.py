@@ -6,22 +6,22 @@ It looks at Postgres every two seconds and whenever the doorbell rings; nothing 
 import asyncio
 import logging
 import threading
+from collections.abc import Callable
 from uuid import UUID
 
 from django.db import Error
 
 from anex.core import clock
 from anex.core.errors import Unavailable
+from inference import catalogue
 from inference.backends import registry
 from inference.backends.client import Client
 from jobs.models import Job
-from jobs.run import claims, context
-from jobs.run.claims import Claim
-from jobs.run.control import finish_chunk, give_up_or_release, repair, run_control
-from jobs.run.failures import Problem, stop_rows
+from jobs.run import claims
+from jobs.run.claims import Claim, Interrupted
+from jobs.run.control import finish_chunk, give_up_or_release, input_gone, repair, run_control
 from jobs.run.lease import Lease
 from jobs.run.rows import ChunkRun
-from jobs.run.sending import Sender
 from jobs.run.threads import Threads
 from jobs.run.window import Window
 from jobs.storage.interface import ObjectChanged, ObjectMissing
@@ -49,8 +49,9 @@ class Pump:
         self._stopping = False
         self._windows: dict[str, Window] = {}
         self._resting: dict[str, float] = {}
+        self._uncounted: dict[str, float] = {}
         self._runs: dict[asyncio.Task[None], ChunkRun] = {}
-        self._controls: set[asyncio.Task[None]] = set()
+        self._controls: dict[asyncio.Task[None], Claim] = {}
         self._repair_at = 0.0
         self._thread = threading.Thread(target=self._run, name="pump")
 
@@ -91,13 +92,11 @@ class Pump:
         while lease.valid() and not self._stopping:
             self._bell.clear()
             try:
-                await self._refresh()
-                await self._claim(lease)
-                if clock.monotonic() >= self._repair_at:
-                    self._repair_at = clock.monotonic() + REPAIR_SECONDS
-                    await self._threads.call(repair)
-            except Error as error:
-                log.warning("the database is away: %s", type(error).__name__)
+                await self._look(lease)
+            except (Error, Unavailable) as error:
+                log.warning("the database or the store is away: %s", type(error).__name__)
+            except Exception:
+                log.exception("a look for work failed; the next one may not")
             await self._wait()
         if self._stopping and lease.valid():
             await self._drain()
@@ -109,6 +108,13 @@ class Pump:
         except Error as error:
             log.warning("worker %s could not sign off: %s", lease.epoch, type(error).__name__)
 
+    async def _look(self, lease: Lease) -> None:
+        await self._refresh()
+        await self._claim(lease)
+        if clock.monotonic() >= self._repair_at:
+            self._repair_at = clock.monotonic() + REPAIR_SECONDS
+            await self._threads.call(repair)
+
     async def _wait(self) -> None:
         bell = asyncio.create_task(self._bell.wait())
         await asyncio.wait(
@@ -119,26 +125,32 @@ class Pump:
     async def _drain(self) -> None:
         for run in self._runs.values():
             run.stopping = True
+        for window in self._windows.values():
+            window.look_again()
         if self._runs or self._controls:
             await asyncio.wait({*self._runs, *self._controls}, timeout=DRAIN_SECONDS)
 
     async def _refresh(self) -> None:
-        """Take the present model servers, and stop what belongs to jobs that moved on."""
-        servers = await self._threads.call(registry.live, self._region)
-        for model_id in {server.model_id for server in servers} | set(self._windows):
-            window = self._windows.setdefault(model_id, Window())
-            await window.update([server for server in servers if server.model_id == model_id])
+        """Stop what belongs to jobs that moved on, and take the present model servers."""
         if self._runs:
             job_ids = {run.claim.job_id for run in self._runs.values()}
             alive = await self._threads.call(_runnable, job_ids)
             for run in self._runs.values():
                 run.stopping = run.stopping or run.claim.job_id not in alive
+        known = [
+            server
+            for server in await self._threads.call(registry.live, self._region)
+            if catalogue.get(server.model_id) is not None
+        ]
+        for model_id in {server.model_id for server in known} | set(self._windows):
+            window = self._windows.setdefault(model_id, Window())
+            window.update([server for server in known if server.model_id == model_id])
 
     async def _claim(self, lease: Lease) -> None:
         free = CONTROL_SLOTS - len(self._controls)
         if free > 0:
             for found in await self._claims(lease, ["validate", "finalize"], [], free):
-                self._begin_control(found)
+                self._begin_control(found, lease)
         for model_id, window in self._windows.items():
             if not window.size or clock.monotonic() < self._resting.get(model_id, 0.0):
                 continue
@@ -148,36 +160,58 @@ class Pump:
                 if not found_chunks:
                     break
                 waiting += found_chunks[0].done.count("0")
-                await self._begin_run(found_chunks[0], window, lease)
+                self._begin_run(found_chunks[0], window, lease)
 
     async def _claims(self, lease: Lease, kinds: list[str], models: list[str], limit: int) -> list[Claim]:
+        held = [*(run.claim.id for run in self._runs.values()), *(found.id for found in self._controls.values())]
+        uncounted = [model_id for model_id, until in self._uncounted.items() if clock.monotonic() < until]
         return await self._threads.call(
-            claims.claim, lease, region=self._region, kinds=kinds, models=models, limit=limit
+            claims.claim,
+            lease,
+            region=self._region,
+            kinds=kinds,
+            models=models,
+            limit=limit,
+            held=held,
+            uncounted=uncounted,
         )
 
-    def _begin_control(self, found: Claim) -> None:
-        task = asyncio.create_task(self._run_control(found))
-        self._controls.add(task)
-        task.add_done_callback(self._controls.discard)
+    def _begin_control(self, found: Claim, lease: Lease) -> None:
+        task = asyncio.create_task(self._run_control(found, lease))
+        self._controls[task] = found
+        task.add_done_callback(lambda done: self._controls.pop(done, None))
 
-    async def _run_control(self, found: Claim) -> None:
+    async def _run_control(self, found: Claim, lease: Lease) -> None:
         try:
-            await self._threads.call(run_control, found)
-        except Unavailable as error:
-            log.info("%s of job %s has to wait: %s", found.kind, found.job_id, error.message)
-            await asyncio.sleep(REST_SECONDS)
-            await self._threads.call(claims.release, found)
+            await self._threads.call(run_control, found, go_on=lambda: lease.valid() and not self._stopping)
+        except (Unavailable, Interrupted, Error) as error:
+            log.info("%s of job %s has to wait: %s", found.kind, found.job_id, type(error).__name__)
+            if found.kind == "validate":  # files for other models are checked meanwhile
+                self._uncounted[found.model_id] = clock.monotonic() + REST_SECONDS
+            else:
+                await self._rest()
+            await self._give_back(claims.release, found)
         except Exception:
             log.exception("%s of job %s failed", found.kind, found.job_id)
-            await asyncio.sleep(REST_SECONDS)
-            await self._threads.call(give_up_or_release, found)
+            await self._rest()
+            await self._give_back(give_up_or_release, found)
 
-    async def _begin_run(self, found: Claim, window: Window, lease: Lease) -> None:
-        job = await self._threads.call(context.load, found.job_id)
+    async def _rest(self) -> None:
+        if not self._stopping:
+            await asyncio.sleep(REST_SECONDS)
+
+    async def _give_back(self, release: Callable[..., None], found: Claim, **options: bool) -> None:
+        """A chunk that could not be given back is claimed again by this worker: nothing of it runs any more."""
+        try:
+            await self._threads.call(release, found, **options)
+        except (Error, Unavailable) as error:
+            log.warning("chunk %s of job %s not given back: %s", found.index, found.job_id, type(error).__name__)
+
+    def _begin_run(self, found: Claim, window: Window, lease: Lease) -> None:
         run = ChunkRun(
             found,
-            job,
-            sender=Sender(self._client, window, job, self._threads),
+            client=self._client,
+            window=window,
             threads=self._threads,
             trusted=lease.valid,
             share=lambda: len(self._runs),
@@ -191,15 +225,22 @@ class Pump:
             await run.run()
             if run.finished:
                 await self._threads.call(finish_chunk, run.claim)
-        except* (ObjectChanged, ObjectMissing):
-            problem = Problem("input_gone", 0, "The input file was replaced or deleted while the job was running.")
-            await self._threads.call(stop_rows, run.claim.job_id, run.context.store, problem)
-        except* Exception:
-            log.exception("chunk %s of job %s failed", run.claim.index, run.claim.job_id)
-            await asyncio.sleep(REST_SECONDS)
-            await self._threads.call(claims.release, run.claim, blameless=False)
+        except* Exception as failure:
+            await self._run_failed(run.claim, failure)
         if run.server_lost:
             self._resting[run.claim.model_id] = clock.monotonic() + REST_SECONDS
+
+    async def _run_failed(self, found: Claim, failure: ExceptionGroup[Exception]) -> None:
+        if failure.subgroup((ObjectChanged, ObjectMissing)):
+            await self._give_back(input_gone, found)
+            return
+        outage = failure.split((Error, Unavailable))[1] is None
+        if outage:
+            log.warning("chunk %s of job %s has to wait: %r", found.index, found.job_id, failure.exceptions[0])
+        else:
+            log.error("chunk %s of job %s failed", found.index, found.job_id, exc_info=failure)
+        await self._rest()
+        await self._give_back(claims.release, found, blameless=outage)
 
 
 def _runnable(job_ids: set[UUID]) -> set[UUID]:

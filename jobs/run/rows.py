@@ -10,24 +10,27 @@ import uuid
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
+import orjson
 from django.db import Error
 
 from anex.core import clock
-from inference.backends.faults import ServerLost
-from inference.backends.registry import Server
+from inference.backends.client import Client
 from inference.requests import rows as requests
-from jobs.run import claims, parts
+from jobs.run import claims, context, parts
 from jobs.run.claims import ALONE_FROM_CLAIM, Claim
 from jobs.run.context import Context
 from jobs.run.lines import read_lines
 from jobs.run.outcomes import Outcome, refused
-from jobs.run.sending import Sender
+from jobs.run.sending import NotAnswered, Sender
 from jobs.run.threads import Threads
+from jobs.run.window import Place, Window
 from jobs.storage.interface import StoreUnavailable
 
 log = logging.getLogger(__name__)
 
+UNPROCESSABLE = "The row could not be processed. Please contact support."
 TWO_DEATHS = "The model server died twice while it answered this row."
 PARTS_PER_CHUNK = 16
 PART_SECONDS = 60.0
@@ -63,16 +66,16 @@ class ChunkRun:
     def __init__(
         self,
         claim: Claim,
-        context: Context,
         *,
-        sender: Sender,
+        client: Client,
+        window: Window,
         threads: Threads,
         trusted: Callable[[], bool],
         share: Callable[[], int],
     ) -> None:
         self.claim = claim
-        self.context = context
-        self._sender = sender
+        self._client = client
+        self._window = window
         self._threads = threads
         self._trusted = trusted
         self._share = share
@@ -97,6 +100,8 @@ class ChunkRun:
 
     async def run(self) -> None:
         """Send every open row and make the outcomes durable; gives the chunk back when it cannot finish it."""
+        self._context: Context = await self._threads.call(context.load, self.claim.job_id)
+        self._sender = Sender(self._client, self._window, self._context, self._threads, halted=self._halted)
         rows = await self._threads.call(self._read)
         timer = asyncio.create_task(self._flush_old())
         try:
@@ -112,7 +117,7 @@ class ChunkRun:
 
     def _read(self) -> list[tuple[int, bytes]]:
         start, end = self.claim.byte_start, self.claim.byte_end
-        blob = self.context.store.read_range(self.context.input_key, start, end, etag=self.context.input_etag)
+        blob = self._context.store.read_range(self._context.input_key, start, end, etag=self._context.input_etag)
         lines = (line.text or b"" for line in read_lines([blob]))
         return [(row, text) for row, text in enumerate(lines) if self.claim.done[row] == "0"]
 
@@ -122,25 +127,36 @@ class ChunkRun:
     async def _run_together(self, rows: list[tuple[int, bytes]]) -> None:
         async with asyncio.TaskGroup() as group:
             for row, text in rows:
-                place = await self._sender.window.acquire(len(text))
-                if self._halted():
-                    await self._sender.window.release(place, len(text))
+                await self._flush_full()
+                place = await self._sender.place(len(text))
+                if place is None:
                     break
                 self.undispatched -= 1
-                group.create_task(self._run_row(row, text, place))
+                task = group.create_task(self._run_row(row, text, place))
+                # Also where the task is cancelled before its first step.
+                task.add_done_callback(partial(_give_back, place))
 
-    async def _run_row(self, row: int, text: bytes, place: Server) -> None:
-        try:
-            request = requests.parse(text, model=self.context.model, options=self.context.options)
-            outcome = await self._sender.send(row, request, size_bytes=len(text), place=place)
-        except ServerLost as loss:
-            self._server_lost = True
-            self._suspect = self._suspect or loss.sent
+    async def _run_row(self, row: int, text: bytes, place: Place) -> None:
+        outcome = await self._answer(row, text, place)
+        if outcome is None:
             return
         self._buffer.add(outcome)
-        limit = max(1, self.claim.row_count // PARTS_PER_CHUNK // max(1, self._share()))
-        if len(self._buffer.outcomes) >= limit or self._buffer.size_bytes >= PART_BYTES:
-            await self._flush()
+        await self._flush_full()
+
+    async def _answer(self, row: int, text: bytes, place: Place, *, once: bool = False) -> Outcome | None:
+        """The row's outcome; None when it is left for later. What goes wrong with a row stays with it."""
+        try:
+            request = requests.parse(text, model=self._context.model, options=self._context.options)
+            return await self._sender.send(row, request, size_bytes=len(text), place=place, once=once)
+        except NotAnswered as gone:
+            self._server_lost = self._server_lost or not gone.reachable
+            self._suspect = self._suspect or gone.in_hand
+            return None
+        except requests.RowError as error:
+            return refused(row, _custom_id(text), error.message, "invalid_request_error")
+        except Exception:
+            log.exception("row %s of chunk %s of job %s failed", row, self.claim.index, self.claim.job_id)
+            return refused(row, _custom_id(text), UNPROCESSABLE, "internal_error")
 
     async def _run_alone(self, rows: list[tuple[int, bytes]]) -> None:
         """One row at a time; one under which a server died comes again last, and fails at its second death."""
@@ -153,15 +169,14 @@ class ChunkRun:
         queue = deque(sorted(rows, key=lambda entry: entry[0] in suspects and entry[0] != condemned))
         while queue and not self._halted():
             row, text = queue.popleft()
-            request = requests.parse(text, model=self.context.model, options=self.context.options)
-            outcome = None if row == condemned else await self._send_alone(row, request, len(text))
-            if self._lost or self._server_lost:
+            outcome = None if row == condemned else await self._send_alone(row, text)
+            if outcome is None and self._halted():
                 return
             if outcome is None and row not in suspects:
                 queue.append((row, text))
                 await self._suspect_row(row, suspects)
                 continue
-            self._buffer.add(outcome or refused(row, request.custom_id, TWO_DEATHS, "server_died"))
+            self._buffer.add(outcome or refused(row, _custom_id(text), TWO_DEATHS, "server_died"))
             await self._flush()
 
     async def _suspect_row(self, row: int, suspects: set[int]) -> None:
@@ -173,25 +188,34 @@ class ChunkRun:
         cursor = self.claim.cursor
         return cursor if cursor is not None and self.claim.done[cursor] == "0" else None
 
-    async def _send_alone(self, row: int, request: requests.Row, size_bytes: int) -> Outcome | None:
-        """The row's outcome; None when the chunk is lost, no server can be reached, or the server died under it."""
-        if not await self._threads.call(claims.set_cursor, self.claim, row):
-            self._lost = True
+    async def _send_alone(self, row: int, text: bytes) -> Outcome | None:
+        """The row's outcome; None when the run is halted, or when the server died under the row."""
+        place = await self._sender.place(len(text))
+        if place is None:
             return None
-        place = await self._sender.window.acquire(size_bytes)
         try:
-            return await self._sender.send(row, request, size_bytes=size_bytes, place=place, once=True)
-        except ServerLost as loss:
-            if not loss.sent:
-                await self._threads.call(claims.clear_cursor, self.claim)
-                self._server_lost = True
-            return None
+            if not await self._threads.call(claims.set_cursor, self.claim, row):
+                self._lost = True
+                return None
+            self._suspect = False
+            outcome = await self._answer(row, text, place, once=True)
+        finally:
+            place.release()
+        if outcome is None and not self._suspect:
+            await self._threads.call(claims.clear_cursor, self.claim)
+        return outcome
 
     async def _flush_old(self) -> None:
         while True:
             await asyncio.sleep(PART_SECONDS / 12)
             if self._buffer.outcomes and clock.monotonic() - self._buffer.since >= PART_SECONDS:
                 await self._flush()
+
+    async def _flush_full(self) -> None:
+        """Nothing new is sent while a full buffer cannot be made durable: it is what a kill would lose."""
+        limit = max(1, self.claim.row_count // PARTS_PER_CHUNK // max(1, self._share()))
+        if len(self._buffer.outcomes) >= limit or self._buffer.size_bytes >= PART_BYTES:
+            await self._flush()
 
     async def _flush(self) -> None:
         async with self._flushing:
@@ -220,4 +244,16 @@ class ChunkRun:
     def _store(self, outcomes: list[Outcome]) -> tuple[str, int]:
         if self.claim.kind == "sample":  # a sample's answers are measured, never delivered
             return f"sample/{uuid.uuid4().hex}", 0
-        return parts.store_part(self.context.store, self.claim, outcomes)
+        return parts.store_part(self._context.store, self.claim, outcomes)
+
+
+def _give_back(place: Place, _: asyncio.Task[None]) -> None:
+    place.release()
+
+
+def _custom_id(text: bytes) -> str:
+    """What names a row that cannot be parsed any more; it could when the job was checked."""
+    try:
+        return str(orjson.loads(text)["custom_id"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return ""

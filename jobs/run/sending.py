@@ -1,70 +1,100 @@
 """Sends one row to a model server and judges the answer; waits and tries again where that can help."""
 
 import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import jsonschema_rs
 import msgspec
 import orjson
 
+from anex.core.errors import Unavailable
 from anex.core.usage import Usage
 from billing import pricing
 from inference import tokens
 from inference.backends import retries
 from inference.backends.answers import Answer
 from inference.backends.client import Client
-from inference.backends.faults import ServerLost, UpstreamError
+from inference.backends.faults import ServerFailed, ServerLost, UpstreamError
 from inference.backends.registry import Server
 from inference.requests import rows as requests
+from inference.requests.schema_process import answer_fault
 from jobs.run.context import Context
 from jobs.run.outcomes import Count, Outcome, answered, refused
 from jobs.run.threads import Threads
-from jobs.run.window import Window
+from jobs.run.window import Place, Window
+
+log = logging.getLogger(__name__)
 
 ROW_SECONDS = 600.0
+# Answers are checked against schemas one at a time; a slow one must not take the threads of everything else.
+_checking = ThreadPoolExecutor(1, thread_name_prefix="schemas")
+LOOK_SECONDS = 1.0
+
+
+class NotAnswered(Exception):
+    """A row is left for later. `in_hand`: a server was lost while it had the row; `reachable`: servers can be."""
+
+    def __init__(self, *, in_hand: bool, reachable: bool = True) -> None:
+        super().__init__("no server answered the row")
+        self.in_hand = in_hand
+        self.reachable = reachable
 
 
 class Sender:
-    """Sends rows of one job within a window; every row ends as an outcome, or as ServerLost."""
+    """Sends rows of one job within a window; every row ends as an outcome, or as NotAnswered.
 
-    def __init__(self, client: Client, window: Window, context: Context, threads: Threads) -> None:
-        self.window = window
+    Rows that wait give up once `halted` says so.
+    """
+
+    def __init__(
+        self, client: Client, window: Window, context: Context, threads: Threads, *, halted: Callable[[], bool]
+    ) -> None:
+        self._window = window
         self._client = client
         self._threads = threads
         self._context = context
+        self._clamped = False
+        self._halted = halted
+
+    async def place(self, size_bytes: int) -> Place | None:
+        """A place for a row's first attempt; None once halted."""
+        return await self._window.acquire(size_bytes, halted=self._halted)
 
     async def send(
-        self, row: int, request: requests.Row, *, size_bytes: int, place: Server, once: bool = False
+        self, row: int, request: requests.Row, *, size_bytes: int, place: Place, once: bool = False
     ) -> Outcome:
-        """The outcome of a row; `place` is a place in the window, given back here.
-
-        Raises ServerLost when no server took it; with `once`, at the first loss.
-        """
+        """The outcome of a row; `place` is given back here. With `once`, NotAnswered comes at the first loss."""
         attempt, in_hand = 0, False
         while True:
             attempt += 1
             try:
-                answer = await self._ask(request, place)
-                self.window.proved(place)
-                if answer.status != 200:
-                    return self._refuse(row, request, answer)
-                usage = answer.usage
-                if usage is None:
-                    usage = await self._threads.call(self._count, request, answer.body, place)
-                return self._judge(row, request, answer, usage)
+                answer = await self._ask(request, place.server)
+                place.proved()
+                return await self._outcome(row, request, answer, place.server)
             except UpstreamError as error:
                 wait = retries.wait_before_retry(error, attempt=attempt)
                 if isinstance(error, ServerLost):
-                    self.window.lost(place)
+                    place.lost(reachable=error.sent)
                     in_hand = in_hand or error.sent
                     if once or wait is None:
-                        raise ServerLost(str(error), sent=in_hand) from error
+                        raise NotAnswered(in_hand=in_hand, reachable=error.sent) from error
                 if wait is None:
                     return refused(row, request.custom_id, str(error), "upstream_error")
             finally:
-                await self.window.release(place, size_bytes)
-            await asyncio.sleep(wait)
-            place = await self.window.acquire(size_bytes)
+                place.release()
+            place = await self._place_again(wait, size_bytes, in_hand)
+
+    async def _place_again(self, wait: float, size_bytes: int, in_hand: bool) -> Place:
+        with self._window.retrying():
+            while wait > 0 and not self._halted():
+                await asyncio.sleep(min(wait, LOOK_SECONDS))
+                wait -= LOOK_SECONDS
+            place = await self._window.acquire(size_bytes, halted=self._halted, again=True)
+        if place is None:
+            raise NotAnswered(in_hand=in_hand)
+        return place
 
     async def _ask(self, request: requests.Row, server: Server) -> Answer:
         context = self._context
@@ -75,7 +105,7 @@ class Sender:
             options=context.options,
             max_tokens=context.output_cap,
         )
-        return await self._client.complete(
+        answer = await self._client.complete(
             server,
             requests.url_path,
             body,
@@ -83,19 +113,41 @@ class Sender:
             input_bound=context.model.context_tokens,
             output_bound=context.output_cap,
         )
+        if answer.status == 200 and not _has_message(answer.body):
+            raise ServerFailed("The model server answered 200 without a message.")
+        return answer
+
+    async def _outcome(self, row: int, request: requests.Row, answer: Answer, server: Server) -> Outcome:
+        if answer.status != 200:
+            return self._refuse(row, request, answer)
+        self._note_clamp(answer, server)
+        usage = answer.usage
+        if usage is None:
+            try:
+                usage = await self._threads.call(self._count, request, answer.body, server)
+            except Unavailable as error:
+                raise NotAnswered(in_hand=False, reachable=False) from error
+        return await self._judge(row, request, answer, usage)
+
+    def _note_clamp(self, answer: Answer, server: Server) -> None:
+        """Log the first impossible report of these rows; a server that makes one makes many."""
+        if answer.clamped and not self._clamped:
+            self._clamped = True
+            job, model = self._context.job_id, server.model_id
+            log.warning("job %s: a server of %s reported impossible usage, which was clamped", job, model)
 
     def _refuse(self, row: int, request: requests.Row, answer: Answer) -> Outcome:
         message = _upstream_message(answer.body) or f"The model server refused the row ({answer.status})."
         return refused(row, request.custom_id, message, "invalid_request_error")
 
-    def _judge(self, row: int, request: requests.Row, answer: Answer, usage: Usage) -> Outcome:
+    async def _judge(self, row: int, request: requests.Row, answer: Answer, usage: Usage) -> Outcome:
         card = self._context.card
         cost = pricing.row_cost_nano(card, usage) if card else 0
         count: Count = "success"
         error = None
         if answer.finish_reason == "length":
             count = "truncated"
-        elif request.response_format and (error := _format_error(request.response_format, answer.body)):
+        elif request.response_format and (error := await _format_error(request.response_format, answer.body)):
             count = "format_error"
         return answered(row, request.custom_id, answer.body, count=count, usage=usage, cost_nano=cost, error=error)
 
@@ -105,6 +157,13 @@ class Sender:
         alone = [msgspec.structs.replace(request, messages=[{"role": "user", "content": text}]) for text in texts]
         read, written, nothing = tokens.count_rows(self._context.model, [request, *alone], counting_server=server)
         return Usage(input_tokens=read, output_tokens=min(written - nothing, self._context.output_cap))
+
+
+def _has_message(body: dict[str, Any]) -> bool:
+    try:
+        return isinstance(body["choices"][0]["message"], dict)
+    except (KeyError, IndexError, TypeError):
+        return False
 
 
 def _content(body: dict[str, Any]) -> str:
@@ -120,20 +179,15 @@ def _upstream_message(body: dict[str, Any]) -> str:
     return str(message)[:1000] if message else ""
 
 
-def _format_error(response_format: dict[str, Any], body: dict[str, Any]) -> str | None:
+async def _format_error(response_format: dict[str, Any], body: dict[str, Any]) -> str | None:
     """What is wrong with an answer that was to be JSON; None when it keeps the format."""
-    kind = response_format.get("type")
-    if kind not in ("json_object", "json_schema"):
+    kind, text = response_format.get("type"), _content(body).encode()
+    if kind == "json_schema":
+        schema = orjson.dumps(response_format["json_schema"]["schema"])
+        return await asyncio.get_running_loop().run_in_executor(_checking, answer_fault, schema, text)
+    if kind != "json_object":
         return None
     try:
-        value = orjson.loads(_content(body))
+        return None if isinstance(orjson.loads(text), dict) else "The answer is not a JSON object."
     except orjson.JSONDecodeError:
         return "The answer is not valid JSON."
-    if kind == "json_object":
-        return None if isinstance(value, dict) else "The answer is not a JSON object."
-    schema = response_format.get("json_schema", {}).get("schema", {})
-    try:
-        jsonschema_rs.validate(schema, value)
-    except jsonschema_rs.ValidationError as error:
-        return f"The answer does not match the schema: {error.message}"[:1000]
-    return None

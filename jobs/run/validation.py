@@ -4,7 +4,7 @@ Nothing is written to the database until the whole file was read; then everythin
 """
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +18,7 @@ from inference.requests.errors import TemplateRefused
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
 from jobs.run import claims, estimates
-from jobs.run.claims import Claim
+from jobs.run.claims import Claim, Interrupted
 from jobs.run.context import Context, load, room_for_output
 from jobs.run.failures import Problem, fail_before_approval
 from jobs.run.lines import Line, read_lines
@@ -32,6 +32,8 @@ BYTES_PER_TOKEN = 8  # a generous bound of what an answer's token takes up in it
 MAX_ROWS = 10_000_000
 MAX_PROBLEMS = 100
 COUNTED_TOGETHER = 512
+COUNTED_BYTES = 16 * 1024 * 1024  # or less than that many rows
+QUOTED_CHARACTERS = 64  # of a custom_id, in a sentence
 
 
 @dataclass(slots=True)
@@ -50,17 +52,17 @@ class _TooManyProblems(Exception):
     """Enough was found to say what is wrong."""
 
 
-def validate(claim: Claim) -> None:
-    """Check a job's input; the job moves on to its estimate, or fails naming the line."""
+def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
+    """Check a job's input; the job moves on to its estimate, or fails naming the line. Raises Interrupted."""
     if not _start(claim):
         return
     context = load(claim.job_id)
     try:
-        checked = _check(context)
+        checked = _check(context, go_on)
         if not checked.problems and not checked.rows:
             checked.problems.append(Problem("empty_file", 0, "The input file has no rows."))
         if not checked.problems:
-            checked.problems = _repeated_ids(context, checked)
+            checked.problems = _repeated_ids(context, checked, go_on)
     except (ObjectChanged, ObjectMissing):
         checked = _Checked(
             problems=[Problem("input_gone", 0, "The input file was replaced or deleted after it was uploaded.")]
@@ -76,22 +78,28 @@ def _start(claim: Claim) -> bool:
     return Job.objects.filter(pk=claim.job_id, status=Status.ESTIMATING).exists()
 
 
-def _lines(context: Context) -> Iterator[Line]:
-    return read_lines(context.store.stream(context.input_key, etag=context.input_etag))
+def _lines(context: Context, go_on: Callable[[], bool]) -> Iterator[Line]:
+    for place, line in enumerate(read_lines(context.store.stream(context.input_key, etag=context.input_etag))):
+        if place % COUNTED_TOGETHER == 0 and not go_on():
+            raise Interrupted
+        yield line
 
 
-def _check(context: Context) -> _Checked:
+def _check(context: Context, go_on: Callable[[], bool]) -> _Checked:
     checked = _Checked()
     cutter = _Cutter(context, checked)
     batch: list[tuple[Line, requests.Row]] = []
+    batch_bytes = 0
     try:
-        for line in _lines(context):
+        for line in _lines(context, go_on):
             if row := _parse(context, checked, line):
                 batch.append((line, row))
+                batch_bytes += line.end - line.start
             cutter.add(line)
-            if len(batch) == COUNTED_TOGETHER:
+            if len(batch) == COUNTED_TOGETHER or batch_bytes >= COUNTED_BYTES:
                 _count(context, checked, batch)
                 batch.clear()
+                batch_bytes = 0
         _count(context, checked, batch)
     except _TooManyProblems:
         return checked
@@ -147,16 +155,22 @@ def _too_long(context: Context, row: requests.Row, count: int) -> str:
     model, cap = context.model, context.options.max_output_tokens
     if count >= model.context_tokens or cap is None:
         return (
-            f"Row '{row.custom_id}' is too long: {count:,} input tokens exceeds the {model.context_tokens:,}-token "
+            f"Row {_quoted(row)} is too long: {count:,} input tokens exceeds the {model.context_tokens:,}-token "
             f"maximum that model '{model.id}' can serve. Shorten or split this row."
         )
     return (
-        f"Row '{row.custom_id}' is too long: {count:,} input tokens and up to {cap:,} output tokens exceed the "
+        f"Row {_quoted(row)} is too long: {count:,} input tokens and up to {cap:,} output tokens exceed the "
         f"{model.context_tokens:,}-token context of model '{model.id}'. Shorten the row or lower max_output_tokens."
     )
 
 
-def _repeated_ids(context: Context, checked: _Checked) -> list[Problem]:
+def _quoted(row: requests.Row) -> str:
+    """The custom_id as a sentence names it: it may be as long as the line."""
+    shown = row.custom_id[:QUOTED_CHARACTERS]
+    return repr(shown if shown == row.custom_id else f"{shown}…")
+
+
+def _repeated_ids(context: Context, checked: _Checked, go_on: Callable[[], bool]) -> list[Problem]:
     """Exact, though only hashes are kept: rows whose hash occurs twice are compared by a second reading."""
     hashes = np.sort(np.frombuffer(checked.id_hashes, dtype=np.int64))
     suspects = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
@@ -164,12 +178,12 @@ def _repeated_ids(context: Context, checked: _Checked) -> list[Problem]:
         return []
     seen: dict[str, int] = {}
     problems = []
-    for line in _lines(context):
+    for line in _lines(context, go_on):
         row = requests.parse(line.text or b"", model=context.model, options=context.options)
         if hash(row.custom_id) not in suspects:
             continue
         if first := seen.get(row.custom_id):
-            message = f"custom_id {row.custom_id!r} was already used on line {first}."
+            message = f"custom_id {_quoted(row)} was already used on line {first}."
             problems.append(Problem("duplicate_custom_id", line.number, message, "custom_id"))
             if len(problems) == MAX_PROBLEMS:
                 break

@@ -2,8 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from anex.core import clock
 from inference.backends.registry import Server
@@ -16,84 +19,138 @@ REST_SECONDS = 5.0
 
 @dataclass(slots=True)
 class _Load:
-    """A server's rows in flight; one that was lost rests, then proves itself with one row at a time."""
+    """A server's rows in flight; one that cannot be reached rests, and one that was lost proves itself with one row
+    at a time. `listed` is False for one that left with rows in flight."""
 
     server: Server
     in_flight: int = 0
     rests_until: float = 0.0
     proven: bool = True
+    listed: bool = True
 
     def has_room(self) -> bool:
         limit = self.server.concurrency if self.proven else 1
-        return self.in_flight < limit and clock.monotonic() >= self.rests_until
+        return self.listed and self.in_flight < limit and clock.monotonic() >= self.rests_until
+
+
+class Place:
+    """A row's place at a server, until it is released; releasing it again does nothing."""
+
+    def __init__(self, load: _Load, on_release: Callable[[], None]) -> None:
+        self._load = load
+        self._on_release: Callable[[], None] | None = on_release
+
+    @property
+    def server(self) -> Server:
+        """Where the row may be sent."""
+        return self._load.server
+
+    def release(self) -> None:
+        """Give the place back."""
+        if self._on_release:
+            self._on_release()
+            self._on_release = None
+
+    def proved(self) -> None:
+        """The server answered."""
+        self._load.proven = True
+
+    def lost(self, *, reachable: bool) -> None:
+        """The server broke off; where it could not even be reached, leave it alone for a while."""
+        if self._load.proven:
+            log.warning("the server of %s at %s is lost", self.server.model_id, self.server.base_url)
+        self._load.proven = False
+        if not reachable:
+            self._load.rests_until = clock.monotonic() + REST_SECONDS
 
 
 class Window:
-    """Places for rows of one model over the servers that answer for it; the least loaded one is next."""
+    """Places for rows of one model over the servers that answer for it; the least loaded one is next.
+
+    Rows that wait to be sent again go first, and while there are as many of them as places, no new one is let in: a
+    server that refuses everything does not fill the memory with rows. Used by one event loop.
+    """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._loads: dict[str, _Load] = {}
         self._bytes = 0
         self._max_bytes = max_bytes
-        self._changed = asyncio.Condition()
-        self.waiting = 0
+        self._again = 0
+        self._waiting_again: deque[asyncio.Future[None]] = deque()
+        self._waiting: deque[asyncio.Future[None]] = deque()
 
     @property
     def size(self) -> int:
         """Rows that may be in flight at once."""
-        return sum(load.server.concurrency for load in self._loads.values())
+        return sum(load.server.concurrency for load in self._loads.values() if load.listed)
 
-    @property
-    def in_flight(self) -> int:
-        """Rows in flight now."""
-        return sum(load.in_flight for load in self._loads.values())
+    def update(self, servers: Sequence[Server]) -> None:
+        """Take the present list of servers."""
+        for load in self._loads.values():
+            load.listed = False
+        for server in servers:
+            load = self._loads.setdefault(server.base_url, _Load(server))
+            load.server, load.listed = server, True
+        self._loads = {url: load for url, load in self._loads.items() if load.listed or load.in_flight}
+        self.look_again()
 
-    async def update(self, servers: Sequence[Server]) -> None:
-        """Take the present list of servers; rows in flight on one that left still count there until they end."""
-        async with self._changed:
-            known = self._loads
-            self._loads = {server.base_url: known.get(server.base_url) or _Load(server) for server in servers}
-            for server in servers:
-                self._loads[server.base_url].server = server
-            self._changed.notify_all()
+    def look_again(self) -> None:
+        """Have everyone who waits look whether there is a place, or whether they are halted."""
+        while self._wake():
+            pass
 
-    async def acquire(self, size_bytes: int) -> Server:
-        """Wait for a place for a row of this size; a row larger than the whole budget travels alone."""
-        self.waiting += 1
-        try:
-            async with self._changed:
-                while not (server := self._place(size_bytes)):
-                    await self._changed.wait()
-                self._loads[server.base_url].in_flight += 1
+    async def acquire(
+        self, size_bytes: int, *, halted: Callable[[], bool] = lambda: False, again: bool = False
+    ) -> Place | None:
+        """Wait for a place for a row of this size; None once `halted` says so.
+
+        A row larger than the whole budget travels alone. `again` is for a row inside a `retrying` block.
+        """
+        waiting = self._waiting_again if again else self._waiting
+        while not halted():
+            load = self._free(size_bytes) if again or self._again < max(1, self.size) else None
+            if load:
+                load.in_flight += 1
                 self._bytes += size_bytes
-                return server
+                self._wake()
+                return Place(load, partial(self._release, load, size_bytes))
+            future = asyncio.get_running_loop().create_future()
+            waiting.append(future)
+            try:
+                await future
+            except asyncio.CancelledError:
+                self._wake()
+                raise
+        self._wake()
+        return None
+
+    @contextmanager
+    def retrying(self) -> Iterator[None]:
+        """For as long as a row waits to be sent again."""
+        self._again += 1
+        try:
+            yield
         finally:
-            self.waiting -= 1
+            self._again -= 1
+            self._wake()
 
-    async def release(self, server: Server, size_bytes: int) -> None:
-        """Give a place back."""
-        async with self._changed:
-            if server.base_url in self._loads:
-                self._loads[server.base_url].in_flight -= 1
-            self._bytes -= size_bytes
-            self._changed.notify()
+    def _release(self, load: _Load, size_bytes: int) -> None:
+        load.in_flight -= 1
+        self._bytes -= size_bytes
+        self._wake()
 
-    def lost(self, server: Server) -> None:
-        """A server could not be reached or broke off: leave it alone for a while."""
-        if load := self._loads.get(server.base_url):
-            if load.proven:
-                log.warning("the server of %s at %s is lost", server.model_id, server.base_url)
-            load.proven, load.rests_until = False, clock.monotonic() + REST_SECONDS
+    def _wake(self) -> bool:
+        """Let the next one that waits look again; False when nobody waits."""
+        for waiting in (self._waiting_again, self._waiting):
+            while waiting:
+                future = waiting.popleft()
+                if not future.done():
+                    future.set_result(None)
+                    return True
+        return False
 
-    def proved(self, server: Server) -> None:
-        """A server answered."""
-        if load := self._loads.get(server.base_url):
-            load.proven = True
-
-    def _place(self, size_bytes: int) -> Server | None:
+    def _free(self, size_bytes: int) -> _Load | None:
         if self._bytes and self._bytes + size_bytes > self._max_bytes:
             return None
         free = [load for load in self._loads.values() if load.has_room()]
-        if not free:
-            return None
-        return min(free, key=lambda load: load.in_flight / load.server.concurrency).server
+        return min(free, key=lambda load: load.in_flight / load.server.concurrency) if free else None

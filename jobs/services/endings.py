@@ -1,6 +1,7 @@
 """Ends a job that ran nothing: no answer, no charge, no result. Jobs that ran rows end in their finalization."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from anex.core.actors import Actor, system
 from jobs.lifecycle import Status
@@ -8,6 +9,15 @@ from jobs.models import Chunk, Job
 from jobs.services.transitions import advance
 
 DATA_KEPT = timedelta(days=30)
+# What an ended job shows whose rows never ran.
+NOTHING_RAN: dict[str, Any] = {
+    "partial": False,
+    "charge_cents": 0,
+    "success_rows": 0,
+    "error_rows": 0,
+    "format_error_rows": 0,
+    "truncated_rows": 0,
+}
 
 
 def cancel_unstarted(job: Job, *, stop_reason: str, actor: Actor, now: datetime) -> bool:
@@ -15,17 +25,7 @@ def cancel_unstarted(job: Job, *, stop_reason: str, actor: Actor, now: datetime)
 
     Every chunk is closed and its claim voided, so that a worker that still holds one commits nothing.
     """
-    outcome = {
-        "stop_reason": stop_reason,
-        "finished_at": now,
-        "data_expires_at": now + DATA_KEPT,
-        "partial": False,
-        "charge_cents": 0,
-        "success_rows": 0,
-        "error_rows": 0,
-        "format_error_rows": 0,
-        "truncated_rows": 0,
-    }
+    outcome = NOTHING_RAN | {"stop_reason": stop_reason, "finished_at": now, "data_expires_at": now + DATA_KEPT}
     if not advance(job.id, to=Status.CANCELLED, actor=actor, **outcome):
         return False
     Chunk.objects.filter(job=job).update(closed=True, epoch=None)

@@ -39,8 +39,7 @@ def create_upload(
     Raises Forbidden (residency), InvalidRequest (no format), Unprocessable (unknown format), PaymentRequired (no
     balance), StoreUnavailable.
     """
-    if data_residency == "eu":
-        raise Forbidden("EU data routing is not enabled for this organization. Contact us to enable it.")
+    check_residency(data_residency)
     if format is None:
         raise InvalidRequest("format is required for a direct upload: send the file's format, jsonl.", param="format")
     if format not in FORMATS:
@@ -62,6 +61,12 @@ def create_upload(
         source.save(force_insert=True)
         audit.record(organization_id=organization_id, actor=actor, action="input.create", target=str(input_id))
     return source, target
+
+
+def check_residency(data_residency: str | None) -> None:
+    """Raise Forbidden for a region this organization's data may not live in."""
+    if data_residency == "eu":
+        raise Forbidden("EU data routing is not enabled for this organization. Contact us to enable it.")
 
 
 def look_up(*, organization_id: UUID, input_id: UUID) -> Input:

@@ -6,19 +6,20 @@ Rows are not looked at: a worker checks them, and a bad row fails the job while 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
+from django.conf import settings
 from django.db import transaction
 
 from accounts.models import Organization
 from accounts.services import audit
 from anex.core.actors import Actor
-from anex.core.errors import Forbidden, InvalidRequest, TooManyRequests, Unprocessable
+from anex.core.errors import InvalidRequest, TooManyRequests, Unprocessable
 from billing import price_cards
 from billing.selectors import balances
 from inference import catalogue
+from inference.backends import registry
 from inference.catalogue import Model
 from inference.requests.options import RowOptions, check_options
 from inference.requests.response_format import check_response_format
@@ -30,6 +31,8 @@ from jobs.services.doorbell import ring
 from jobs.storage import keys, store
 from jobs.storage.interface import StoreUnavailable
 
+# The largest value a request may name (reference 003, CreateJobRequest); a model may take less.
+MAX_OUTPUT_TOKENS = 32_768
 MAX_WAITING = 10
 # Approval is a person's or program's decision; a minute is often enough for one and never a burden.
 QUEUE_RETRY_S = 60
@@ -64,8 +67,7 @@ def submit(
         raise Unprocessable("Give exactly one of input_id and input_s3_uri.", param="input_id")
     model = offered(options.model_id)
     _check(model, options)
-    if options.data_residency == "eu":
-        raise Forbidden("EU data routing is not enabled for this organization. Contact us to enable it.")
+    inputs.check_residency(options.data_residency)
     balances.require_positive(organization_id)
     source = inputs.for_job(organization_id=organization_id, input_id=input_id, input_s3_uri=input_s3_uri)
     size = source.size_bytes or 0
@@ -86,12 +88,13 @@ def submit(
 
 
 def offered(model_id: str) -> Model:
-    """The chat model a job may name: in the catalogue, countable and priced; Unprocessable otherwise."""
+    """The chat model a job may name: in the catalogue, countable, priced and served; Unprocessable otherwise."""
     model = catalogue.get(model_id)
-    if model is None or not model.countable or price_cards.current(model_id) is None:
-        raise Unprocessable(f"unknown model '{model_id}'", param="model")
-    if model.task != "chat":
+    if model is not None and model.task != "chat":
         raise Unprocessable(f"model '{model_id}' does not take chat rows", param="model")
+    known = model is not None and model.countable and price_cards.current(model_id) is not None
+    if model is None or not known or not registry.is_served(model_id, settings.ANEX_REGION):
+        raise Unprocessable(f"unknown model '{model_id}'", param="model")
     return model
 
 
@@ -144,19 +147,10 @@ def _stored_response_format(job: Job, row: RowOptions) -> Iterator[None]:
         yield
         return
     key, objects = keys.response_format(job.id), store(job.region)
-    objects.put(key, _encoded(row.response_format))
+    objects.put(key, msgspec.json.encode(row.response_format))
     try:
         yield
     except Exception:
         with suppress(StoreUnavailable):
             objects.delete([key])
         raise
-
-
-def _encoded(schema: dict[str, Any]) -> bytes:
-    try:
-        return msgspec.json.encode(schema)
-    except (UnicodeEncodeError, RecursionError) as error:
-        raise InvalidRequest(
-            "response_format holds broken text or too many levels.", param="response_format"
-        ) from error

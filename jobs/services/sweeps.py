@@ -1,12 +1,16 @@
-"""What time alone does to jobs."""
+"""What time alone does to jobs and to the list of workers."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 
 from jobs.lifecycle import Status
-from jobs.models import Job
+from jobs.models import Chunk, Job, Worker
 from jobs.services.endings import lapse
+
+# Far longer than any lease.
+SILENCE = timedelta(days=1)
 
 
 def cancel_unapproved(now: datetime) -> int:
@@ -22,3 +26,10 @@ def cancel_unapproved(now: datetime) -> int:
             if job is not None:
                 cancelled += lapse(job, now=now)
     return cancelled
+
+
+def forget_workers(now: datetime) -> int:
+    """Delete workers that were killed long ago and hold no open chunk; returns how many."""
+    holds = Chunk.objects.filter(epoch=OuterRef("pk"), closed=False)
+    forgotten, _ = Worker.objects.filter(~Exists(holds), heartbeat_at__lte=now - SILENCE).delete()
+    return forgotten

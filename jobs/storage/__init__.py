@@ -7,7 +7,6 @@ from django.utils.crypto import salted_hmac
 
 from jobs.storage.interface import Store, StoreUnavailable
 from jobs.storage.local import LocalStore
-from jobs.storage.s3 import S3Store, connect
 
 
 def store(region: str = "world") -> Store:
@@ -31,6 +30,8 @@ def local_store() -> LocalStore:
 
 
 @lru_cache(maxsize=4)
-def _s3(bucket: str, endpoint_url: str, region: str) -> S3Store:
-    # Making a client reads botocore's data files; one is enough for every thread.
+def _s3(bucket: str, endpoint_url: str, region: str) -> Store:
+    # boto3 is slow to import, and only installations with a bucket need it. One client is enough for every thread.
+    from jobs.storage.s3 import S3Store, connect
+
     return S3Store(connect(endpoint_url=endpoint_url, region=region), bucket)

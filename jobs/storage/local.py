@@ -84,14 +84,20 @@ class LocalStore:
             self._unfinished.mkdir(parents=True, exist_ok=True)
             file = unfinished.open("xb")
         try:
-            with file:
+            try:
                 writer = LocalWriter(file)
                 yield writer
                 writer.finish(key)
+            finally:
+                # Closing writes what is left in the buffer: where the disk is full it fails once more.
+                with _os_errors():
+                    file.close()
             with _os_errors():
                 _move(unfinished, target)
         finally:
-            unfinished.unlink(missing_ok=True)
+            # What cannot be removed now is found by `discard_unfinished`.
+            with suppress(OSError):
+                unfinished.unlink(missing_ok=True)
 
     def read(self, key: str, *, etag: str | None = None) -> bytes:
         """See Store."""
@@ -160,7 +166,7 @@ class LocalStore:
         """See Store."""
         dropped = 0
         for path in self._unfinished.glob("*"):
-            with suppress(FileNotFoundError):
+            with _os_errors(), suppress(FileNotFoundError):
                 if path.stat().st_mtime < before.timestamp():
                     path.unlink()
                     dropped += 1

@@ -1,4 +1,4 @@
-from accounts.models import Membership
+from accounts.models import Membership, User
 from tests.console import scenes
 from tests.factories import grant_credits, make_key, make_organization, make_user
 
@@ -12,6 +12,13 @@ def test_new_organization_sees_three_steps(ada):
     assert "Three steps" in html
     assert html.count("todo-done") == 0
     assert html.index("Add credits") < html.index("Create an API key") < html.index("Run a job")
+
+
+def test_without_credits_people_are_told_whom_to_ask_and_staff_can_grant(ada, acme):
+    assert f"ask for some for “{acme.name}”" in dashboard(ada)
+    assert "grant-credits" not in dashboard(ada)
+    User.objects.update(is_staff=True)
+    assert f"grant-credits/?organization={acme.pk}" in dashboard(ada)
 
 
 def test_steps_are_ticked_off_and_then_gone(ada, acme):

@@ -128,3 +128,14 @@ def test_suspended_organization_cancels_but_does_not_approve(ada, acme):
     assert "Approve and run" not in page_of(ada, job)
     assert ada.post(f"/jobs/{job.pk}/approve").status_code == 403
     assert ada.post(f"/jobs/{job.pk}/cancel").status_code == 302
+
+
+def test_what_a_customer_wrote_into_a_failing_row_is_only_text(ada, acme):
+    job = scenes.failed(acme)
+    evil = "<script>alert(1)</script>"
+    error = f'{{"code":"{evil}","line":3,"message":"{evil}","param":"{evil}"}}'
+    store().put(keys.failure(job.pk), f'{{"reason":"{evil}","errors":[{error}]}}'.encode())
+    for tail in ("", "/live"):
+        html = page_of(ada, job, tail)
+        assert "&lt;script&gt;alert(1)" in html
+        assert evil not in html

@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from anex.console.stepper import LABELS, steps, tone
+from anex.console.templatetags.console import spent
 from jobs.lifecycle import TERMINAL, Status
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -37,9 +38,20 @@ def test_failed_job_stops_where_it_failed():
     assert shape("failed", "submitted", "estimating", "failed")[-1] == ("Failed", "bad")
 
 
+def test_cancelled_job_ends_neither_well_nor_badly():
+    assert shape("cancelled", "submitted", "cancelled")[-1] == ("Cancelled", "plain")
+
+
 def test_cancelling_job_is_on_its_way_to_cancelled_only():
     names = ("submitted", "estimating", "cost_ready", "in_progress", "cancelling")
     assert shape("cancelling", *names)[-2:] == [("Cancelling", "now"), ("Cancelled", "ahead")]
+
+
+@pytest.mark.parametrize(
+    ("nano", "shown"), [(0, "$0.00"), (1, "under $0.01"), (9_999_999, "under $0.01"), (10_000_000, "$0.01")]
+)
+def test_running_cost_below_a_cent_is_shown_without_digits(nano, shown):
+    assert spent(nano) == shown
 
 
 def test_only_steps_that_happened_have_a_time():

@@ -42,6 +42,16 @@ def test_models_are_offered_with_price_and_context(ada, served):
     assert "per million tokens" in html
 
 
+def test_form_says_beforehand_that_there_are_no_credits(ada, acme, served):
+    html = ada.get("/jobs/new").content.decode()
+    assert f"{acme.name} has no credits" in html
+    assert "data-submit disabled" in html
+    grant_credits(acme, 500)
+    html = ada.get("/jobs/new").content.decode()
+    assert "no credits" not in html
+    assert "data-submit disabled" not in html
+
+
 def test_model_without_a_live_server_is_not_offered(ada, served):
     registry.switch(enabled=False, model_id=served.model_id, actor=system("tests"))
     html = ada.get("/jobs/new").content.decode()

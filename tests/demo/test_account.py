@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from accounts.models import Membership, User
+from accounts.models import ApiKey, Membership, User
 from accounts.services import keys
 from anex.core.actors import system
 from anex.core.money import cents_to_nano
@@ -42,6 +42,14 @@ def test_the_person_of_the_demo_signs_in_without_any_mail(
     assert (answer.status_code, answer["Location"]) == (302, "/dashboard")
     assert client.get("/dashboard").status_code == 200
     assert mailoutbox == []
+
+
+def test_the_person_made_the_key_and_is_staff_too(tmp_path: Path) -> None:
+    made = account(tmp_path / "demo.json")
+    person = User.objects.get(email="demo@example.com")
+    assert person.is_staff
+    assert person.is_superuser
+    assert ApiKey.objects.get(organization_id=made["organization_id"]).created_by == person
 
 
 def test_a_second_time_changes_nothing(tmp_path: Path) -> None:

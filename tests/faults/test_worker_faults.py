@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from celery import Celery
 
 from tests.faults.books import assert_books_agree, assert_ledger_adds_up, chat_lines, times_sent
 from tests.stack import Stack
@@ -114,9 +115,9 @@ def test_a_lost_or_tripled_message_changes_nothing(stack: Stack) -> None:
     broker.flushall()  # whatever was rung is lost
     stack.wait_for(job_id, "cost_ready")
     stack.api("POST", f"/jobs/{job_id}/approve")
-    for entry in broker.lrange("batch", 0, -1):
-        for _ in range(2):
-            broker.lpush("batch", entry)
+    with Celery(broker=stack.valkey.url()) as ringer:
+        for _ in range(3):
+            ringer.send_task("jobs.ring", task_id="delivered-three-times", queue="batch")
     stack.wait_for(job_id, "done")
     assert_books_agree(stack, job_id, lines)
     assert set(times_sent(stack, "bell").values()) == {1}
@@ -135,4 +136,25 @@ def test_cancel_in_the_middle_delivers_and_charges_what_finished(stack: Stack) -
     assert 0 < job["success_rows"] + job["truncated_rows"] < 3000
     # Rows already running finish and are delivered: everything that was sent came back.
     assert job["success_rows"] + job["truncated_rows"] == len(times_sent(stack, "halt"))
+    assert_ledger_adds_up(stack)
+
+
+@pytest.mark.slow
+def test_a_database_that_restarts_and_crashes_delays_a_job_and_no_more(stack: Stack) -> None:
+    lines = chat_lines(3000, prefix="base")
+    job_id = start_job(stack, lines)
+    assert wait_for_progress(stack, "base", 300, job_id)
+    stack.postgres.stop()
+    status, answer = stack.request("GET", f"/jobs/{job_id}")
+    assert (status, list(answer)) == (503, ["detail"])
+    stack.postgres.start()
+    for _ in range(2):
+        wait_for_progress(stack, "base", sum(times_sent(stack, "base").values()) + 200, job_id)
+        assert stack.postgres.process
+        stack.postgres.process.kill()
+        stack.postgres.process.wait()
+        stack.postgres.release()
+        stack.postgres.start()
+    stack.wait_for(job_id, "done", seconds=120)
+    assert_books_agree(stack, job_id, lines)
     assert_ledger_adds_up(stack)

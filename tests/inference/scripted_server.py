@@ -1,7 +1,6 @@
 """The scripted engine as a process of its own, for tests that need a model server."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from anex.supervisor.valkey import free_port
 from inference.backends.registry import Server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,13 +57,6 @@ class ScriptedServer:
             concurrency=64,
             reuse_connections=reuse_connections,
         )
-
-
-def free_port() -> int:
-    """A port nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

@@ -11,11 +11,13 @@ import orjson
 import pytest
 
 from anex.core.usage import Usage
+from anex.supervisor.valkey import free_port
 from inference.backends import client as client_module
+from inference.backends.answers import read_answer
 from inference.backends.client import Client
 from inference.backends.faults import ServerFailed, ServerLost, Throttled
 from inference.backends.registry import Server
-from tests.inference.scripted_server import free_port, scripted_server
+from tests.inference.scripted_server import scripted_server
 
 
 def server_at(port, **changes):
@@ -257,3 +259,14 @@ async def test_usage_of_an_answer_is_what_can_be_believed(engine, kind, usage, c
     async with Client() as client:
         answer = await client.complete(engine.server(), "/chat/completions", body, timeout_s=10, **bounds)
     assert (answer.usage, answer.clamped) == (usage, clamped)
+
+
+@pytest.mark.parametrize("levels", [250, 300, 1000])
+@pytest.mark.parametrize("status", [200, 400])
+def test_an_answer_too_deep_to_be_written_again_is_none(status, levels):
+    raw = b'{"error":' + b"[" * levels + b"]" * levels + b"}"
+    if status == 200:
+        with pytest.raises(ServerFailed):
+            read_answer(status, raw)
+    else:
+        assert isinstance(read_answer(status, raw).body["error"]["message"], str)

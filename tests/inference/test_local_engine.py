@@ -10,10 +10,11 @@ import orjson
 import pytest
 
 from anex.core.errors import Unavailable
+from anex.supervisor.valkey import free_port
 from inference.backends.client import Client
 from inference.backends.registry import Server
 from inference.engines.local import server
-from tests.inference.scripted_server import ROOT, free_port
+from tests.inference.scripted_server import ROOT
 
 KEY = "engine-key"
 needs_model = pytest.mark.skipif(

@@ -13,12 +13,16 @@ waits = st.none() | st.floats(min_value=0, max_value=1e9)
 
 @pytest.mark.parametrize(
     ("error", "attempts"),
-    [(Throttled("busy"), 6), (ServerFailed("broken"), 6), (ServerLost("gone", sent=True), 3)],
+    [(ServerFailed("broken"), 8), (ServerLost("gone", sent=True), 3)],
 )
 def test_attempts_end(error, attempts):
     waits = [wait_before_retry(error, attempt=attempt) for attempt in range(1, attempts + 1)]
     assert all(wait is not None for wait in waits[:-1])
     assert waits[-1] is None
+
+
+def test_a_server_that_throttles_is_asked_without_end():
+    assert wait_before_retry(Throttled("busy"), attempt=10_000, random_unit=lambda: 1.0) == 30.0
 
 
 @given(attempt=st.integers(1, 5), unit=units)

@@ -19,9 +19,10 @@ from inference.catalogue.schema import PackagedWeights
 from inference.catalogue.weights import locate
 from inference.counting import gguf
 from inference.counting.template import Refusal, compile_template
+from inference.counting.words import count_messages
 from inference.requests.errors import RowError, TemplateRefused
 from inference.requests.rows import Row
-from inference.tokens import count_rows, scripted_count
+from inference.tokens import count_rows
 
 REFUSAL = {"error": {"message": "Conversation roles must alternate", "type": "BadRequestError", "code": 400}}
 
@@ -120,7 +121,7 @@ def server() -> Iterator[FakeServer]:
     ],
 )
 def test_scripted_model_counts_words_and_marks(messages: list[dict[str, Any]], count: int) -> None:
-    assert scripted_count(messages) == count
+    assert count_messages(messages) == count
     assert count_rows(model_named("scripted"), [Row("r", messages, {}, None, None)]) == [count]
 
 

@@ -2,7 +2,6 @@
 
 import uuid
 from datetime import timedelta
-from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -16,21 +15,9 @@ from jobs.selectors.inputs import uri
 from jobs.services import inputs
 from jobs.storage import store
 from jobs.storage.interface import ObjectChanged
-from tests.factories import grant_credits, make_input, make_organization
+from tests.factories import make_input, make_organization
 
 ACTOR = system("tests")
-
-
-@pytest.fixture(autouse=True)
-def _own_store(settings, tmp_path: Path) -> None:
-    settings.ANEX_STORAGE_DIR = tmp_path / "objects"
-
-
-@pytest.fixture
-def acme(db):
-    organization = make_organization("Acme")
-    grant_credits(organization)
-    return organization
 
 
 @pytest.fixture

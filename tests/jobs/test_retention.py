@@ -1,7 +1,6 @@
 """The sweep of inputs: what is expired, what is deleted, what a running job keeps."""
 
 from datetime import timedelta
-from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -17,11 +16,6 @@ from jobs.storage.interface import StoreUnavailable
 from tests.factories import make_input, make_job, make_organization
 
 NOW = clock.now()
-
-
-@pytest.fixture(autouse=True)
-def _own_store(settings, tmp_path: Path) -> None:
-    settings.ANEX_STORAGE_DIR = tmp_path / "objects"
 
 
 @pytest.fixture

@@ -2,27 +2,12 @@
 
 from datetime import timedelta
 
-import pytest
-
 from anex.core import clock
 from anex.core.money import cents_to_nano
 from jobs.lifecycle import Status
 from jobs.selectors import jobs
 from jobs.services.transitions import advance
-from tests.factories import grant_credits, make_organization
 from tests.jobs.api import stages
-
-
-@pytest.fixture
-def acme(db):
-    organization = make_organization("Acme")
-    grant_credits(organization)
-    return organization
-
-
-@pytest.fixture
-def globex(db):
-    return make_organization("Globex")
 
 
 def test_recent_jobs_come_newest_first_and_up_to_the_limit(acme, globex):

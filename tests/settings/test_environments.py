@@ -2,12 +2,15 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+import psycopg
 import pytest
 
-from anex.settings.base import BASE_DIR
+from anex.settings.base import BASE_DIR, database
 
 PRODUCTION = {
     "SECRET_KEY": "only-for-this-test-" * 3,
@@ -47,6 +50,26 @@ def test_production_names_every_missing_variable_at_once() -> None:
     assert all(name in last for name in ("SECRET_KEY", "ALLOWED_HOSTS", "ANEX_PUBLIC_URL", "DATABASE_URL", "REDIS_URL"))
 
 
+def test_production_names_the_store_that_is_missing() -> None:
+    without = {name: value for name, value in PRODUCTION.items() if name != "ANEX_S3_BUCKET"}
+    assert "ANEX_S3_BUCKET" in manage("production", "check", **without).stderr.splitlines()[-1]
+    assert manage("production", "check", **without, ANEX_STORAGE_DIR="/srv/anex").returncode == 0
+
+
+@pytest.mark.parametrize("settings", ["development", "production"])
+def test_an_unknown_region_does_not_start(settings: str) -> None:
+    done = manage(settings, "check", **PRODUCTION | {"ANEX_REGION": "mars"})
+    assert "ANEX_REGION must be world or eu." in done.stderr
+
+
+def test_production_sends_e_mails_through_the_server_that_is_named() -> None:
+    mail = {"EMAIL_URL": "smtp+tls://anex:p%40ss@mail.example:587", "EMAIL_FROM": "Anex <anex@anex.example>"}
+    names = ("HOST", "PORT", "HOST_USER", "HOST_PASSWORD", "USE_TLS", "USE_SSL")
+    shown = f"from django.conf import settings as s; print(*(getattr(s, 'EMAIL_' + name) for name in {names}))"
+    done = manage("production", "shell", "--no-imports", "-c", shown, **PRODUCTION | mail)
+    assert done.stdout.split() == ["mail.example", "587", "anex", "p@ss", "True", "False"], done.stderr
+
+
 def test_production_refuses_a_short_secret() -> None:
     done = manage("production", "check", **PRODUCTION | {"SECRET_KEY": "short"})
     assert "SECRET_KEY must have at least 50 characters." in done.stderr
@@ -70,6 +93,19 @@ def test_signing_in_with_an_account_elsewhere_is_off_until_its_client_is_named()
     assert sign_in_pages(**google, **github) == "['account_login', 'github_login', 'google_login']"
 
 
+def test_development_reads_every_setting_from_its_files(tmp_path: Path) -> None:
+    shutil.copytree(BASE_DIR / "anex" / "settings", tmp_path / "anex" / "settings")
+    (tmp_path / ".env").write_text("ANEX_REGION=eu\nDATABASE_URL=postgres://a@one/anex\nANEX_S3_BUCKET=bucket\n")
+    (tmp_path / "var").mkdir()
+    (tmp_path / "var" / "services.env").write_text("DATABASE_URL='postgres://a@two/anex'\nANEX_PUBLIC_URL='http://x'\n")
+    names = ("ANEX_REGION", "ANEX_S3_BUCKET", "ANEX_PUBLIC_URL", "ANEX_LEASE_SECONDS")
+    show = f"from anex.settings import development as d; print([getattr(d, n) for n in {names}], d.DATABASES)"
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path), "ANEX_LEASE_SECONDS": "7"}
+    shown = subprocess.check_output([sys.executable, "-c", show], cwd=tmp_path, env=environment, text=True)
+    assert "['eu', 'bucket', 'http://x', 7.0]" in shown
+    assert "'HOST': 'one'" in shown
+
+
 def test_models_and_migrations_agree() -> None:
     done = manage(
         "test", "makemigrations", "--check", "--dry-run", DATABASE_URL=os.environ["DATABASE_URL"], REDIS_URL=""
@@ -79,8 +115,19 @@ def test_models_and_migrations_agree() -> None:
 
 def test_the_example_environment_names_every_variable_that_settings_read() -> None:
     sources = [path.read_text() for path in (BASE_DIR / "anex" / "settings").glob("*.py")]
-    read = set(re.findall(r"env\.(?:str|bool|list|float|int|db_url)\(\s*\"(\w+)\"", "\n".join(sources)))
+    read = set(re.findall(r"env\.(?:str|bool|list|float|int|db_url|email_url)\(\s*\"(\w+)\"", "\n".join(sources)))
     lines = (BASE_DIR / ".env.example").read_text().splitlines()
     named = {line.lstrip("# ").split("=")[0] for line in lines if "=" in line}
     assert read
     assert read <= named
+
+
+def test_no_wait_for_the_database_is_without_an_end_and_its_url_has_the_last_word() -> None:
+    options = database({"NAME": "anex", "OPTIONS": {"host": "/run/postgres", "connect_timeout": "2"}})["OPTIONS"]
+    assert options.keys() >= {"host", "connect_timeout", "keepalives_idle", "tcp_user_timeout"}
+    assert options["connect_timeout"] == "2"
+
+
+def test_the_waits_are_what_the_database_driver_knows() -> None:
+    with psycopg.connect(os.environ["DATABASE_URL"], **database({})["OPTIONS"]) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)

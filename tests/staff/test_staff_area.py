@@ -59,6 +59,16 @@ def test_nothing_can_be_added_edited_or_deleted_by_hand(root, acme):
     assert answer.status_code == 403
 
 
+def test_the_form_of_an_action_names_what_it_is_about(root, acme):
+    html = root.get(f"/admin/accounts/organization/{acme.pk}/suspend/").content.decode()
+    assert f"Suspend: {acme.name}" in html
+
+
+def test_the_first_page_leads_to_every_section(root):
+    html = root.get("/admin/").content.decode()
+    assert html.count("/admin/billing/account/") == 2
+
+
 def test_suspending_and_resuming_reach_the_keys_and_are_audited(root, acme):
     key = make_key(acme)
     act(root, "accounts/organization", acme.pk, "suspend", "unpaid invoice")

@@ -30,7 +30,15 @@ class Run:
 
     def __init__(self, state: Path) -> None:
         command = [sys.executable, "-m", "tests.supervisor.driver", str(state)]
-        self.process = subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            # The run leaves SIGHUP alone where it was ignored from the start, as it is under nohup.
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+        )
         assert self.process.stdout is not None
         ready = self.process.stdout.readline().split()
         assert ready[0] == "ready", " ".join(ready)

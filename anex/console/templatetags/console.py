@@ -18,6 +18,12 @@ def dollars(nano: int) -> str:
 
 
 @register.filter
+def spent(nano: int) -> str:
+    """What moving work has cost so far; below a cent the digits would only flicker."""
+    return "under $0.01" if 0 < nano < money.NANO_PER_CENT else dollars(nano)
+
+
+@register.filter
 def cents_as_dollars(cents: int) -> str:
     """Whole cents as people read them, e.g. `$12.34`."""
     return money.format_dollars(money.cents_to_nano(cents))
@@ -37,5 +43,6 @@ def status_tone(status: str) -> str:
 
 @register.filter
 def with_class(field: BoundField, css_class: str) -> SafeString:
-    """The field's control with a CSS class."""
+    """The field's control with a CSS class; the label beside it makes a placeholder superfluous."""
+    field.field.widget.attrs.pop("placeholder", None)
     return field.as_widget(attrs={"class": css_class})

@@ -12,7 +12,6 @@ from accounts.permissions import Action
 from accounts.selectors import keys
 from billing.selectors import balances
 from jobs.lifecycle import TERMINAL, Status
-from jobs.models import Job
 from jobs.selectors import jobs
 
 _LOOKED_AT = 200
@@ -27,7 +26,7 @@ def dashboard(request: HttpRequest, member: Member) -> HttpResponse:
     balance = balances.get(member.organization.pk)
     work = _work(member)
     done = {
-        "credits": balance.balance_nano + balance.credit_limit_nano > 0,
+        "credits": not balance.is_empty,
         "key": bool(keys.of(member.organization.pk)),
         "job": work["any_job"],
     }
@@ -53,12 +52,8 @@ def _work(member: Member) -> dict[str, Any]:
     return {
         "any_job": bool(newest),
         "waiting": jobs.awaiting_approval(member.organization.pk),
-        "running": [_with_progress(job) for job in moving[:_SHOWN]],
+        "running": [{"job": job, "progress": jobs.progress(job)} for job in moving[:_SHOWN]],
         "running_more": max(0, len(moving) - _SHOWN),
         "finished": [job for job in newest if job.status in TERMINAL][:_SHOWN],
         "may_approve": member.may(Action.APPROVE_JOB),
     }
-
-
-def _with_progress(job: Job) -> dict[str, Any]:
-    return {"job": job, "progress": jobs.progress(job)}

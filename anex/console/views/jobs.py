@@ -17,7 +17,6 @@ from accounts.selectors import actors
 from anex.console import stepper
 from anex.core.errors import AnexError, NotFound
 from jobs.lifecycle import TERMINAL, Status
-from jobs.models import Job
 from jobs.selectors import contents
 from jobs.selectors import jobs as reads
 from jobs.services import approvals, cancellations, results
@@ -41,10 +40,10 @@ def job_list(request: HttpRequest, member: Member) -> HttpResponse:
 @member_page(Action.VIEW)
 def job_page(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
     """Everything about one job."""
-    job = reads.get(member.organization.pk, job_id)
-    context = _live(job, member) | {
+    context = _live(member, job_id)
+    context |= {
         "base_url": settings.ANEX_PUBLIC_URL,
-        "submitted_by": actors.describe(member.organization.pk, job.created_by),
+        "submitted_by": actors.describe(member.organization.pk, context["job"].created_by),
     }
     return render(request, "console/jobs/job.html", context)
 
@@ -54,14 +53,14 @@ def job_page(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse
 @member_page(Action.VIEW)
 def job_live(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
     """The part of the page that moves; it stops asking for itself once the job is over."""
-    return render(request, "console/jobs/live.html", _live(reads.get(member.organization.pk, job_id), member))
+    return render(request, "console/jobs/live.html", _live(member, job_id))
 
 
 @require_POST
 @member_page(Action.APPROVE_JOB)
 def job_approve(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
     """Hold the quote and start the job."""
-    return _move(request, member, job_id, approvals.approve, "Approved. The quote is held and the job is starting.")
+    return _move(request, member, job_id, approvals.approve, "Approved. The quote is held; you never pay more.")
 
 
 @require_POST
@@ -85,7 +84,7 @@ def job_result(request: HttpRequest, member: Member, job_id: UUID) -> HttpRespon
         return redirect("job", job_id=job_id)
 
 
-def _move(request: HttpRequest, member: Member, job_id: UUID, verb: Callable[..., Job], done: str) -> HttpResponse:
+def _move(request: HttpRequest, member: Member, job_id: UUID, verb: Callable[..., object], done: str) -> HttpResponse:
     try:
         verb(organization_id=member.organization.pk, job_id=job_id, actor=member.actor)
     except NotFound:
@@ -97,25 +96,21 @@ def _move(request: HttpRequest, member: Member, job_id: UUID, verb: Callable[...
     return redirect("job", job_id=job_id)
 
 
-def _live(job: Job, member: Member) -> dict[str, Any]:
+def _live(member: Member, job_id: UUID) -> dict[str, Any]:
+    job = reads.get(member.organization.pk, job_id)
     status = Status(job.status)
+    try:
+        failure = contents.failure(job)
+    except StoreUnavailable:
+        failure = contents.Failure(reason="The reason cannot be read just now. Reload the page in a moment.")
     poll_s = POLL_WAITING_S if status == Status.COST_READY else POLL_WORKING_S
     return {
         "job": job,
         "steps": stepper.steps(status, [(event.type, event.at) for event in reads.events(job)]),
         "progress": reads.progress(job),
-        "failure": _failure(job),
+        "failure": failure,
         "poll_s": None if status in TERMINAL else poll_s,
         "may_approve": status == Status.COST_READY and member.may(Action.APPROVE_JOB),
         "may_cancel": member.may(Action.CANCEL_JOB)
         and status in (Status.SUBMITTED, Status.COST_READY, Status.IN_PROGRESS),
     }
-
-
-def _failure(job: Job) -> contents.Failure | None:
-    if not job.failure_code:
-        return None
-    try:
-        return contents.failure(job)
-    except StoreUnavailable:
-        return contents.Failure(reason="The reason cannot be read just now. Reload the page in a moment.")

@@ -12,6 +12,7 @@ from accounts.permissions import Action
 from anex.console import offers
 from anex.console.forms import JobForm
 from anex.core.errors import AnexError, NotFound
+from billing.selectors import balances
 from inference.requests.rows import RowOptions
 from jobs.services import inputs, submissions
 from jobs.services.submissions import SubmitOptions
@@ -32,7 +33,12 @@ def new(request: HttpRequest, member: Member) -> HttpResponse:
             form.add_error(error.param if error.param in form.fields else None, error.message)
         else:
             return redirect("job", job_id=job)
-    context = {"form": form, "offers": offered, "chosen": form["model"].value()}
+    context = {
+        "form": form,
+        "offers": offered,
+        "chosen": form["model"].value(),
+        "balance": balances.get(member.organization.pk),
+    }
     return render(request, "console/jobs/new.html", context, status=400 if form.errors else 200)
 
 

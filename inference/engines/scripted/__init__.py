@@ -1,4 +1,5 @@
 """The deterministic model server of the tests: every answer follows from the request alone.
 
-Run it with `python -m inference.engines.scripted --port N`; it imports nothing of the platform but its own folder.
+Run it with `python -m inference.engines.scripted --port N`; of the platform it imports only the rule
+its tokens are counted by.
 """

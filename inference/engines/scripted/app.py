@@ -11,11 +11,12 @@ from typing import Any
 import orjson
 from aiohttp import web
 
+from inference.counting.words import count_messages
 from inference.engines.scripted import bodies, chat, completions, decisions, embeddings
 from inference.engines.scripted.faults import Directives, Faults, Plan, directives
 from inference.engines.scripted.options import Options
 from inference.engines.scripted.refusals import Refusal, error_body
-from inference.engines.scripted.words import count_messages, last_user_text, pieces
+from inference.engines.scripted.words import last_user_text, pieces
 
 VERSION = "0.32.0+scripted"
 BODY_LIMIT = 64 * 1024 * 1024

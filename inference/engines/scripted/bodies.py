@@ -4,9 +4,10 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from inference.counting.words import TOKENS_PER_MESSAGE, count_words, text_of
 from inference.engines.scripted.chat import Reply, logprobs
 from inference.engines.scripted.prose import digest
-from inference.engines.scripted.words import TOKENS_PER_MESSAGE, count_words, pieces, text_of
+from inference.engines.scripted.words import pieces
 
 CREATED = 1_767_225_600
 REMEMBERED_PREFIXES = 4096

@@ -6,12 +6,13 @@ from typing import Any
 
 import orjson
 
+from inference.counting.words import count_messages
 from inference.engines.scripted import tools
 from inference.engines.scripted.faults import Directives
 from inference.engines.scripted.prose import cut, digest, sentence
 from inference.engines.scripted.refusals import Refusal, check_context
 from inference.engines.scripted.schemas import Filler, Supply, Unfillable
-from inference.engines.scripted.words import count_media, count_messages, pieces
+from inference.engines.scripted.words import count_media, pieces
 
 EFFORT_TOKENS = {"none": 0, "minimal": 4, "low": 8, "medium": 16, "high": 32, "xhigh": 64}
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})

@@ -5,10 +5,10 @@ from typing import Any
 
 import orjson
 
+from inference.counting.words import count_words
 from inference.engines.scripted import bodies
 from inference.engines.scripted.prose import digest
 from inference.engines.scripted.refusals import Refusal
-from inference.engines.scripted.words import count_words
 
 
 def state_of(request: Mapping[str, Any]) -> str:
@@ -50,10 +50,8 @@ def _options(name: str, question: Any) -> dict[str, str]:
             return {key: "" if words is None else str(words) for key, words in criteria.items()}
         case "score", list() if criteria:
             return {str(level): str(words) for level, words in enumerate(criteria)}
-        case "noul", None:
-            return {"true": "", "false": ""}
-        case "noul", dict() if set(criteria) == {"true", "false"}:
-            return {key: str(criteria[key]) for key in ("true", "false")}
+        case "noul", None | dict() if set(criteria or {}) <= {"true", "false"}:
+            return {key: str((criteria or {}).get(key, "")) for key in ("true", "false")}
     message = f"Question {name!r} cannot be answered as written: check its type and criteria."
     raise Refusal(message, param=f"questions.{name}", status=422)
 

@@ -7,9 +7,9 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
+from inference.counting.words import count_words
 from inference.engines.scripted import bodies
 from inference.engines.scripted.refusals import Refusal, check_context
-from inference.engines.scripted.words import count_words
 
 
 def inputs_of(request: Mapping[str, Any]) -> list[str]:

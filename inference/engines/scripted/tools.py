@@ -7,11 +7,12 @@ from typing import Any
 
 import orjson
 
+from inference.counting.words import count_words
 from inference.engines.scripted.faults import Directives
 from inference.engines.scripted.prose import digest
 from inference.engines.scripted.refusals import Refusal
 from inference.engines.scripted.schemas import Filler, Supply, Unfillable
-from inference.engines.scripted.words import count_words, last_user_text, pieces
+from inference.engines.scripted.words import last_user_text, pieces
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from inference.engines.scripted.words import count_messages, count_words
+from inference.counting.words import count_messages, count_words
 
 SCHEMA = {
     "type": "object",
@@ -36,11 +36,14 @@ def test_tokens_are_words_and_punctuation(ask):
     assert body["usage"]["total_tokens"] == sum(body["usage"][f"{part}_tokens"] for part in ("prompt", "completion"))
 
 
-def test_media_parts_count_as_tokens(ask):
-    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+@pytest.mark.parametrize(
+    ("kind", "tokens"), [("image_url", 64), ("input_audio", 50), ("audio_url", 50), ("video_url", 200), ("file", 100)]
+)
+def test_media_parts_count_as_tokens(ask, kind, tokens):
+    part = {"type": kind, kind: {"url": "data:application/octet-stream;base64,AAAA"}}
     plain = ask.chat("", messages=[{"role": "user", "content": [{"type": "text", "text": "look"}]}])
-    seen = ask.chat("", messages=[{"role": "user", "content": [{"type": "text", "text": "look"}, image, image]}])
-    assert seen["usage"]["prompt_tokens"] == plain["usage"]["prompt_tokens"] + 128
+    seen = ask.chat("", messages=[{"role": "user", "content": [{"type": "text", "text": "look"}, part, part]}])
+    assert seen["usage"]["prompt_tokens"] == plain["usage"]["prompt_tokens"] + 2 * tokens
 
 
 def test_repeated_system_prompt_is_cached(ask):

@@ -121,10 +121,17 @@ async def test_model_that_is_not_served_is_unknown():
         assert await ask("hello") == 404
 
 
-async def test_stream_cut_by_a_directive_has_no_end():
+async def test_every_answer_can_be_made_slow():
+    async with asking("--delay-ms", "2000") as (_, ask):
+        with pytest.raises(ServerFailed, match=r"0\.05 s"):
+            await ask("hello", timeout_s=0.05)
+
+
+@pytest.mark.parametrize("directive", ["cut", "die"])
+async def test_stream_broken_off_by_a_directive_has_no_end(directive):
     async with asking() as (engine, _):
         reader, writer = await asyncio.open_connection("127.0.0.1", engine.port)
-        body = orjson.dumps({"messages": [{"role": "user", "content": "x [[cut]]"}], "stream": True})
+        body = orjson.dumps({"messages": [{"role": "user", "content": f"x [[{directive}]]"}], "stream": True})
         head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
         writer.write(head.encode() + body)
         received = await reader.read()

@@ -104,6 +104,16 @@ def test_state_is_counted_once_per_question(ask):
     assert body["usage"] == {"input_tokens": 5 * (3 + 3 + 2), "output_tokens": 0}
 
 
+def test_yes_or_no_question_takes_a_description_of_either_answer_or_both(ask):
+    given = ({"true": "yes, today"}, {"false": "no"}, {"true": "yes", "false": "no"})
+    questions = {
+        str(index): {"type": "noul", "instructions": "Is it so", "criteria": criteria}
+        for index, criteria in enumerate(given)
+    }
+    status, body = ask.post("/v1/systemone", {"state": "three little words", "questions": questions})
+    assert (status, set(body["answers"])) == (200, set(questions))
+
+
 @pytest.mark.parametrize(
     "question",
     [

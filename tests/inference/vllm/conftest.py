@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from anex.supervisor.valkey import free_port
 from inference.engines.launch import Launch
 from inference.engines.vllm import Pace, Vllm
-from tests.inference.scripted_server import free_port
 
 FAST = Pace(look_s=0.02, health_s=20, silence_s=20, drain_s=20, end_s=10, restart_s=0.01)
 

@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 
 from accounts.models import Organization
 from anex.core import clock
+from inference.backends import registry
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Input, Job, JobEvent
 from jobs.services import doorbell, inputs
@@ -125,6 +126,18 @@ def test_what_does_not_fit_is_422_and_creates_nothing(api, ready, fields, named)
     assert answer.status_code == 422
     assert named in answer.json()["detail"]
     assert not Job.objects.exists()
+
+
+def test_a_model_without_a_server_in_the_region_is_unknown(api, ready):
+    registry.switch(enabled=False, model_id=stages.MODEL, actor=stages.BUILDER)
+    assert submit(api, ready).status_code == 422
+    registry.remove(model_id=stages.MODEL, actor=stages.BUILDER)
+    assert submit(api, ready).json() == {"detail": f"unknown model '{stages.MODEL}'"}
+    registered = {"model_id": stages.MODEL, "base_url": "http://127.0.0.1:9/v1", "served_name": "x"}
+    registry.register(**registered, region="eu", actor=stages.BUILDER)
+    assert submit(api, ready).status_code == 422
+    registry.withdraw(backend_id=registry.register(**registered, actor=stages.BUILDER), actor=stages.BUILDER)
+    assert submit(api, ready).status_code == 201
 
 
 @pytest.mark.parametrize("body", ["[]", '"text"', "null", "7", "{", "[" * 100_000, "\xff"])

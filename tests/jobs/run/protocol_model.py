@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 ROWS = (1, 2)
 FULL = 3
 TERMINAL = ("done", "cancelled")
+FIXED = "fixed"  # the key of every object where keys are not random
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def _row_steps(state: State, index: int, guards: Guards) -> Iterator[State]:
             if worker.live and not (worker.claimed_done | worker.buffer) & row:
                 yield state.with_worker(index, buffer=worker.buffer | row)
         if worker.buffer:
-            key = f"{worker.incarnation}-{len(state.objects)}" if guards.keys_are_random else "fixed"
+            key = f"{worker.incarnation}-{len(state.objects)}" if guards.keys_are_random else FIXED
             objects = dict(state.objects) | {key: worker.buffer}
             stored = state.with_worker(
                 index, pending=(worker.buffer, key), buffer=0, claimed_done=worker.claimed_done | worker.buffer
@@ -196,6 +197,38 @@ def _faults(state: State, index: int) -> Iterator[State]:
         yield replace(state, workers=tuple(workers), born=state.born + 1)  # type: ignore[arg-type]
 
 
+def canonical(state: State) -> State:
+    """The one state that stands for all that differ only in names: of incarnations, of keys, of the two workers.
+
+    What can no longer matter goes too: the objects nobody names, the epoch of an incarnation that is gone, the
+    number of incarnations there were.
+    """
+    first, second = state.workers
+    return min((_renamed(state, order) for order in ((first, second), (second, first))), key=repr)
+
+
+def _renamed(state: State, order: tuple[Worker, Worker]) -> State:
+    named = [key for _, key in state.parts] + [worker.pending[1] for worker in order if worker.pending]
+    keys = {key: key if key == FIXED else str(place) for place, key in enumerate(dict.fromkeys(named))}
+    epochs = {worker.incarnation: place for place, worker in enumerate(order, 1)}
+    workers = [
+        replace(
+            worker,
+            incarnation=epochs[worker.incarnation],
+            pending=worker.pending and (worker.pending[0], keys[worker.pending[1]]),
+        )
+        for worker in order
+    ]
+    return replace(
+        state,
+        workers=(workers[0], workers[1]),
+        epoch=epochs.get(state.epoch, 0),
+        parts=tuple((mask, keys[key]) for mask, key in state.parts),
+        objects=tuple(sorted((keys[key], mask) for key, mask in state.objects if key in keys)),
+        born=2,
+    )
+
+
 def search(guards: Guards) -> tuple[str, int]:
     """Visit every reachable state; the first violation found (or a dead end) and the number of states."""
     start = State()
@@ -206,7 +239,7 @@ def search(guards: Guards) -> tuple[str, int]:
         following = list(steps(state, guards))
         if not following and state.status not in TERMINAL:
             return "the job can never end", len(seen)
-        for found in following:
+        for found in map(canonical, following):
             if found in seen:
                 continue
             if problem := violation(found):

@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from billing.selectors import balances
 from inference.backends import registry
 from jobs import storage
 from jobs.models import Job, Part, Worker
+from jobs.run import pump as pump_module
+from jobs.run import window
 from jobs.run.pump import Pump
 from jobs.services import cancellations
 from tests.inference.scripted_server import ScriptedServer, scripted_server
@@ -34,7 +36,9 @@ def engine(tmp_path: Path) -> Iterator[ScriptedServer]:
 
 
 @pytest.fixture
-def pump() -> Iterator[Pump]:
+def pump(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pump]:
+    for module in (pump_module, window):
+        monkeypatch.setattr(module, "REST_SECONDS", 0.5)
     running = Pump(region="world", lease_seconds=5)
     running.start()
     yield running
@@ -50,6 +54,15 @@ def wait_for(job: Job, *statuses: str, seconds: float = 60) -> Job:
         pause.wait(0.05)
         job.refresh_from_db()
     return job
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 60) -> None:
+    """Look until something holds."""
+    deadline = time.monotonic() + seconds
+    pause = threading.Event()
+    while not true():
+        assert time.monotonic() < deadline
+        pause.wait(0.05)
 
 
 def result(job: Job) -> list[dict[str, Any]]:
@@ -103,6 +116,26 @@ def test_a_refused_row_fails_alone(acme: Organization, engine: Any, pump: Pump) 
     assert result(job)[3]["response"] is None
 
 
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_row_that_meets_a_passing_fault_is_sent_again(
+    acme: Organization, engine: Any, pump: Pump, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: int
+) -> None:
+    monkeypatch.setattr("inference.backends.retries.FIRST_WAIT_S", 0.001)
+    job = run(acme, [chat_line(f"row-{row}", f"[[status {status} 2]] say {row}") for row in range(4)])
+    assert (job.status, job.error_rows) == ("done", 0)
+    assert len((tmp_path / "journal").read_text().splitlines()) == 3 * 4
+
+
+def test_a_row_whose_fault_does_not_pass_is_an_error_row_after_six_attempts(
+    acme: Organization, engine: Any, pump: Pump, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("inference.backends.retries.FIRST_WAIT_S", 0.001)
+    job = run(acme, [chat_line("bad", "[[status 500]] say"), chat_line("good", "say")])
+    assert (job.status, job.error_rows) == ("done", 1)
+    assert [line["error_type"] for line in result(job)] == ["upstream_error", None]
+    assert len((tmp_path / "journal").read_text().splitlines()) == 6 + 1
+
+
 def test_a_job_whose_every_row_fails_costs_nothing(acme: Organization, engine: Any, pump: Pump) -> None:
     job = run(acme, [chat_line(f"row-{row}", "[[status 400]]") for row in range(4)])
     assert (job.status, job.error_rows, job.charge_cents) == ("done", 4, 0)
@@ -112,13 +145,16 @@ def test_a_job_whose_every_row_fails_costs_nothing(acme: Organization, engine: A
 
 @pytest.mark.parametrize("usage", ["absurd", "negative", "nan", "null"])
 def test_an_absurd_usage_never_costs_more_than_the_quote_nor_nothing(
-    acme: Organization, engine: Any, pump: Pump, usage: str
+    acme: Organization, engine: Any, pump: Pump, caplog: pytest.LogCaptureFixture, usage: str
 ) -> None:
     job = run(acme, [chat_line(f"row-{row}", f"[[usage {usage}]] say") for row in range(4)])
     assert job.status == "done"
     assert 1 <= (job.charge_cents or 0) <= (job.quote_cents or 0)
     cost = sum(Part.objects.filter(chunk__job=job).values_list("cost_nano", flat=True))
     assert cost > 0
+    assert [record for record in caplog.messages if "impossible usage" in record] == (
+        [] if usage == "null" else [f"job {job.pk}: a server of scripted reported impossible usage, which was clamped"]
+    )
 
 
 def test_an_answer_that_misses_its_format_is_counted_apart(acme: Organization, engine: Any, pump: Pump) -> None:
@@ -162,6 +198,14 @@ def test_a_row_that_kills_its_server_fails_alone(
         nursing.join()
     assert job.status == "done"
     assert [line["error_type"] for line in result(job)] == [None] * 5 + ["server_died"] + [None] * 4
+
+
+def test_files_that_wait_for_a_server_to_count_them_hold_up_no_others(
+    acme: Organization, engine: Any, pump: Pump
+) -> None:
+    waiting = [submit(acme, chat_line().encode(), model_id="qwen3.8-27b") for _ in range(3)]
+    wait_for(submit(acme, chat_line().encode()), "cost_ready", seconds=30)
+    assert {Job.objects.get(pk=job.pk).status for job in waiting} <= {"submitted", "estimating"}
 
 
 def test_a_pump_that_stops_signs_off(acme: Organization, engine: Any) -> None:

@@ -1,15 +1,18 @@
 """The check of an input: a bad line fails the job naming the line, and nothing is ever charged for it."""
 
 import json
+from datetime import timedelta
 
 import pytest
 
 from accounts.models import Organization
+from anex.core import clock
 from billing.selectors import balances
 from jobs import storage
 from jobs.models import Chunk, Job
 from jobs.run import validation
 from jobs.storage import keys
+from tests.factories import make_job
 from tests.jobs.run.driver import chat_line, submit, validate
 
 GOOD = chat_line("good").encode()
@@ -55,6 +58,7 @@ def test_a_bad_line_fails_the_job_naming_it(acme: Organization, name: str) -> No
     assert words in reason(job)
     assert not line or f"Line {line}: " in reason(job)
     assert job.charge_cents == 0
+    assert (job.success_rows, job.error_rows, job.format_error_rows, job.truncated_rows) == (0, 0, 0, 0)
     assert balances.get(acme.pk) == before
     assert not Chunk.objects.filter(job=job, closed=False).exists()
 
@@ -122,3 +126,45 @@ def test_a_given_cap_that_does_not_fit_beside_the_longest_row_names_the_row(acme
     assert job.status == "failed"
     assert "Row 'long' is too long" in reason(job)
     assert "lower max_output_tokens" in reason(job)
+
+
+def test_a_custom_id_as_long_as_its_line_is_quoted_by_its_beginning(acme: Organization) -> None:
+    lines = [chat_line("x" * 1_000_000), chat_line("x" * 1_000_000), chat_line("y" * 64), chat_line("y" * 64)]
+    job = validate(submit(acme, "\n".join(lines).encode()))
+    assert reason(job) == f"Line 2: custom_id '{'x' * 64}…' was already used on line 1."
+    assert len(storage.store().read(keys.failure(job.id))) < 1_000
+    long = validate(submit(acme, chat_line("z" * 1_000_000, "word " * 40_000).encode()))
+    assert reason(long).startswith(f"Line 1: Row '{'z' * 64}…' is too long")
+
+
+def test_large_rows_are_counted_a_few_at_a_time(acme: Organization, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = []
+    count_rows = validation.tokens.count_rows
+
+    def count(model, rows, **rest):
+        together.append(len(rows))
+        return count_rows(model, rows, **rest)
+
+    monkeypatch.setattr(validation.tokens, "count_rows", count)
+    monkeypatch.setattr(validation, "COUNTED_BYTES", 3_000)
+    lines = [chat_line(f"row-{n}", "x" * 1_000) for n in range(7)]
+    job = validate(submit(acme, "\n".join(lines).encode()))
+    assert (job.status, together) == ("cost_ready", [3, 3, 1])
+
+
+def test_a_slow_past_does_not_keep_a_large_job_from_its_quote(acme: Organization) -> None:
+    now = clock.now()
+    make_job(
+        acme, model_id="scripted", status="done", result_rows=1, approved_at=now - timedelta(days=300), finished_at=now
+    )
+    lines = "\n".join(chat_line(f"row-{n}") for n in range(100))
+    job = validate(submit(acme, lines.encode()))
+    assert (job.status, job.est_processing_seconds) == ("cost_ready", 2**31 - 1)
+
+
+def test_a_line_beyond_the_limit_among_thousands_of_bad_ones_is_named(acme: Organization) -> None:
+    bad = [b"{", b"\xff", b"null", b"[]", b'"\\ud800"', b'{"custom_id":1}', b'{"custom_id":"\\u0000"}', b"[" * 2000]
+    data = b"x" * (33 * 1024 * 1024) + b"\n" + b"\n".join(bad * 1250)
+    job = validate(submit(acme, data))
+    assert (job.status, job.charge_cents) == ("failed", 0)
+    assert reason(job) == "Line 1: The line is longer than 32 MiB."

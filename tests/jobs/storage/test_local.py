@@ -1,5 +1,6 @@
 """What only the local disk has to answer for: paths, folders, open files, and which store a process uses."""
 
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +86,15 @@ def test_the_store_of_another_region_is_out_of_reach(settings: Any) -> None:
 )
 def test_s3_parts_grow_so_that_ten_thousand_suffice(total: int | None, size: int) -> None:
     assert part_bytes(total) == size
+
+
+def test_a_full_disk_is_an_outage_and_leaves_nothing_behind(store: LocalStore, tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2 * MIB, hard))
+    try:
+        with pytest.raises(StoreUnavailable), store.writer("jobs/a/result") as writer:
+            for _ in range(5000):
+                writer.write(b"x" * 1000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -1,4 +1,4 @@
-"""`manage.py demo_account`: an organization, a person, a key and credits for `make demo`; safe to repeat."""
+"""`manage.py demo_account`: an organization, its owner who is staff too, a key, credits; safe to repeat."""
 
 import json
 import secrets
@@ -9,7 +9,8 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from accounts.models import Membership, User
+from accounts.models import User
+from accounts.selectors import memberships
 from accounts.services import keys, organizations, people
 from anex.core.actors import Actor, system
 from anex.core.errors import AnexError
@@ -40,7 +41,7 @@ class Command(BaseCommand):
         organization_id = _organization(user)
         key = kept.get("key", "")
         if not _works(key, organization_id):
-            key = keys.create(organization_id=organization_id, name="Demo", actor=_ACTOR).secret
+            key = keys.create(organization_id=organization_id, name="Demo", actor=Actor("user", str(user.pk))).secret
         _fill_up(organization_id)
         account = {"email": _EMAIL, "password": password, "key": key, "organization_id": str(organization_id)}
         _write(file, account)
@@ -63,18 +64,19 @@ def _write(file: Path, account: dict[str, str]) -> None:
 
 
 def _user(password: str) -> User:
-    user = User.objects.filter(email=_EMAIL).first() or User.objects.create_user(_EMAIL, password)
-    if not user.check_password(password):
+    user = User.objects.filter(email=_EMAIL).first() or User(email=_EMAIL)
+    if not (user.is_superuser and user.check_password(password)):
+        user.is_staff = user.is_superuser = True
         user.set_password(password)
-        user.save(update_fields=["password"])
+        user.save()
     people.verify_address(user_id=user.pk)
     return user
 
 
 def _organization(user: User) -> UUID:
-    membership = Membership.objects.filter(user=user).order_by("pk").first()
-    if membership:
-        return membership.organization_id
+    mine = memberships.of_person(user.pk)
+    if mine:
+        return mine[0].organization_id
     return organizations.create(name="Demo", owner_id=user.pk, actor=_ACTOR).pk
 
 

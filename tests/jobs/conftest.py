@@ -1,4 +1,4 @@
-"""Acme with credits and a store in a folder of its own."""
+"""Acme with a hundred dollars, Globex with none; a store in a folder of its own."""
 
 from pathlib import Path
 
@@ -18,3 +18,8 @@ def acme(db) -> Organization:
     organization = make_organization("Acme")
     grant_credits(organization)
     return organization
+
+
+@pytest.fixture
+def globex(db) -> Organization:
+    return make_organization("Globex")

@@ -1,0 +1,64 @@
+"""What every endpoint of the batch API shares: who calls, how a body and an id are read, what is answered besides."""
+
+from collections.abc import Callable
+from typing import Any, NoReturn, cast
+from uuid import UUID
+
+from rest_framework import serializers
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.callers import Caller
+from anex.core.errors import InsufficientQuota, Unprocessable
+from jobs.api.schemas import ErrorSerializer
+
+# A repetition cannot change these answers, and SDKs resend a 409 by themselves: they are told not to.
+FINAL = frozenset({402, 409})
+
+
+class Endpoint(APIView):
+    """An API key of the organization speaks for the caller."""
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls; authentication has refused everybody else before a handler runs."""
+        return cast(Caller, self.request.auth)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuses a key without the scope: `batch:read` to look, `batch:write` to act."""
+        super().initial(request, *args, **kwargs)
+        self.caller.require_scope("batch:read" if request.method in SAFE_METHODS else "batch:write")
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Marks the refusals that a repetition cannot change."""
+        response = super().handle_exception(exc)
+        final = response.status_code in FINAL or isinstance(exc, InsufficientQuota)
+        if final and self.request.method == "POST":
+            response["x-should-retry"] = "false"
+        return response
+
+
+def answers(status: int, body: Any, *errors: int) -> dict[int, Any]:
+    """What the API description says is answered: `body`, these errors, and those of every call."""
+    return {status: body} | dict.fromkeys((401, 403, 503, *errors), ErrorSerializer)
+
+
+def validated(serializer: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
+    """The fields a body gives; whatever does not fit the endpoint's shape is 422."""
+    try:
+        body = request.data
+    except RecursionError as error:
+        raise Unprocessable("The body is nested too deeply.") from error
+    checked = serializer(data=body)
+    checked.is_valid(raise_exception=True)
+    return dict(checked.validated_data)
+
+
+def id_in_path(text: str, refuse_unknown: Callable[[], NoReturn]) -> UUID:
+    """The id a path names; text that is no id names nothing, so it is refused as an unknown one is."""
+    try:
+        return UUID(text)
+    except ValueError:
+        refuse_unknown()

@@ -1,0 +1,131 @@
+"""Places in the window: bounded, given back once, and never waited for after a halt."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from inference.backends.registry import Server
+from jobs.run.window import Place, Window
+
+
+def server(number: int = 1, *, concurrency: int = 2) -> Server:
+    url = f"http://server-{number}/v1"
+    return Server(number, "scripted", "world", url, "scripted", "", concurrency, True)
+
+
+def run(steps: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(steps, 30))
+
+
+async def settled(task: "asyncio.Task[Any]") -> bool:
+    """Whether a task ends without anything else happening."""
+    await asyncio.wait({task}, timeout=0.01)
+    return task.done()
+
+
+def window_of(*servers: Server, max_bytes: int = 1000) -> Window:
+    window = Window(max_bytes)
+    window.update(servers)
+    return window
+
+
+async def taken(window: Window, size_bytes: int = 1) -> Place:
+    place = await window.acquire(size_bytes)
+    assert place is not None
+    return place
+
+
+def test_a_place_is_given_back_once() -> None:
+    async def steps() -> None:
+        window = window_of(server(concurrency=1))
+        first = await taken(window)
+        first.release()
+        first.release()
+        await taken(window)
+        assert not await settled(asyncio.create_task(window.acquire(1)))
+
+    run(steps())
+
+
+def test_bytes_are_bounded_and_a_larger_row_travels_alone() -> None:
+    async def steps() -> None:
+        window = window_of(server(concurrency=9), max_bytes=10)
+        small = await taken(window, 4)
+        large = asyncio.create_task(window.acquire(50))
+        assert not await settled(large)
+        small.release()
+        assert await settled(large)
+
+    run(steps())
+
+
+@pytest.mark.parametrize("returns", [True, False])
+def test_rows_on_a_server_that_left_still_count_when_it_comes_back(returns: bool) -> None:
+    async def steps() -> None:
+        window = window_of(server(1, concurrency=1), server(2, concurrency=1))
+        places = [await taken(window), await taken(window)]
+        window.update([])
+        assert window.size == 0
+        window.update([server(1, concurrency=1)] if returns else [])
+        waiting = asyncio.create_task(window.acquire(1))
+        assert not await settled(waiting)
+        for place in places:
+            place.release()
+        assert await settled(waiting) == returns
+
+    run(steps())
+
+
+def test_a_halted_row_does_not_wait_for_a_server_that_never_comes() -> None:
+    async def steps() -> None:
+        window, halted = window_of(), asyncio.Event()
+        waiting = asyncio.create_task(window.acquire(1, halted=halted.is_set))
+        assert not await settled(waiting)
+        halted.set()
+        window.look_again()
+        assert await waiting is None
+
+    run(steps())
+
+
+def test_rows_that_come_again_go_first_and_hold_new_ones_back() -> None:
+    async def steps() -> None:
+        window = window_of(server(concurrency=1))
+        with window.retrying():
+            new = asyncio.create_task(window.acquire(1))
+            assert not await settled(new)
+            again = await window.acquire(1, again=True)
+            assert again is not None
+        again.release()
+        assert await settled(new)
+
+    run(steps())
+
+
+def test_a_cancelled_wait_passes_its_turn_on() -> None:
+    async def steps() -> None:
+        window = window_of(server(concurrency=1))
+        place = await taken(window)
+        first, second = (asyncio.create_task(window.acquire(1)) for _ in range(2))
+        await settled(second)
+        place.release()
+        first.cancel()
+        assert await settled(second)
+
+    run(steps())
+
+
+def test_a_server_that_broke_off_is_probed_by_one_row_until_it_answers() -> None:
+    async def steps() -> None:
+        window = window_of(server(concurrency=4))
+        place = await taken(window)
+        place.lost(reachable=True)
+        probe = asyncio.create_task(window.acquire(1))
+        assert not await settled(probe)
+        place.proved()
+        place.release()
+        assert await settled(probe)
+
+    run(steps())

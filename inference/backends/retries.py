@@ -20,11 +20,13 @@ def wait_before_retry(
 
     Eight attempts where the server fails, three where it is lost: then the caller looks for another. No end where it
     throttles: that says nothing about the request. The wait is a random part (`random_unit` is in [0, 1)) of a limit
-    that doubles from 0.5 s to 30 s; a wait the server named, 60 s of it at most, comes first.
+    that doubles from 0.5 s to 30 s; a wait the server named, 60 s of it at most, comes first and bounds that part.
     """
     most = MOST_ATTEMPTS_LOST if isinstance(error, ServerLost) else MOST_ATTEMPTS
     if attempt >= most and not isinstance(error, Throttled):
         return None
-    jitter = random_unit() * min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(attempt - 1, MOST_DOUBLINGS))
-    asked = error.retry_after_s if isinstance(error, Throttled) else None
-    return jitter if asked is None else min(LONGEST_RETRY_AFTER_S, max(0.0, asked)) + jitter
+    limit = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(attempt - 1, MOST_DOUBLINGS))
+    if not isinstance(error, Throttled) or error.retry_after_s is None:
+        return random_unit() * limit
+    asked = min(LONGEST_RETRY_AFTER_S, max(0.0, error.retry_after_s))
+    return asked + random_unit() * min(limit, asked)

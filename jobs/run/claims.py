@@ -62,6 +62,7 @@ WITH free AS (
           ELSE j.status = 'finalizing' OR (j.status = 'cancelling' AND NOT EXISTS (
               SELECT 1 FROM jobs_chunk r JOIN jobs_worker v ON v.id = r.epoch
               WHERE r.job_id = j.id AND r.kind = 'rows' AND NOT r.closed
+                AND (v.id <> %(epoch)s OR r.id = ANY(%(held)s))
                 AND v.heartbeat_at >= now() - %(lease)s * interval '1 second'))
           END
     ORDER BY c.index, j.created_at

@@ -158,3 +158,4 @@ def test_a_database_that_restarts_and_crashes_delays_a_job_and_no_more(stack: St
     stack.wait_for(job_id, "done", seconds=120)
     assert_books_agree(stack, job_id, lines)
     assert_ledger_adds_up(stack)
+    assert sum(count - 1 for count in times_sent(stack, "base").values()) <= 3 * (CONCURRENCY + BUFFER)

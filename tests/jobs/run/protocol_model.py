@@ -1,7 +1,8 @@
 """A model of the part protocol small enough to visit every state: one chunk of two rows, two workers, a job.
 
 Each step below is one statement or one effect of the real code (jobs/run); between any two steps a worker may be
-killed, be silent past its lease and go on, or not hear the answer to its commit. `Guards` can be switched off.
+killed, be silent past its lease and go on, not hear the answer to its commit, or drop its chunk and claim it again.
+`Guards` can be switched off.
 """
 
 from collections import deque
@@ -58,6 +59,7 @@ class State:
     kills: int = 1
     silences: int = 1
     lost_answers: int = 1
+    forgets: int = 1
     cancels: int = 1
     born: int = 2
 
@@ -116,7 +118,8 @@ def _row_steps(state: State, index: int, guards: Guards) -> Iterator[State]:
         yield state.with_worker(index, saw_running=True)
     free = not state.held_by_live() and state.done != FULL
     running = state.status == "running" if guards.claim_locks_job else worker.saw_running
-    if worker.live and worker.claimed_done is None and free and running:
+    dropped = state.epoch == worker.incarnation and state.done != FULL
+    if worker.live and worker.claimed_done is None and (free or dropped) and running:
         yield replace(state.with_worker(index, claimed_done=state.done), epoch=worker.incarnation)
     if worker.claimed_done is not None and worker.pending is None:
         if not worker.buffer and (state.status != "running" or worker.claimed_done == FULL):
@@ -162,7 +165,9 @@ def _commit_steps(state: State, index: int, guards: Guards) -> Iterator[State]:
 def _final_steps(state: State, index: int, guards: Guards) -> Iterator[State]:
     worker = state.workers[index]
     taken = any(other.finalizing and other.live for other in state.workers)
-    ready = state.status == "finalizing" or (state.status == "cancelling" and not state.held_by_live())
+    dropped = state.epoch == worker.incarnation and worker.claimed_done is None
+    idle = dropped or not state.held_by_live()
+    ready = state.status == "finalizing" or (state.status == "cancelling" and idle)
     if ready and not taken and not worker.finalizing and worker.live:
         yield state.with_worker(index, finalizing="claimed")
     if worker.finalizing == "claimed":
@@ -189,6 +194,8 @@ def _faults(state: State, index: int) -> Iterator[State]:
         workers = list(state.workers)
         workers[index] = Worker(state.born + 1)
         yield replace(state, workers=tuple(workers), kills=0, born=state.born + 1)  # type: ignore[arg-type]
+    if worker.claimed_done is not None and state.forgets:
+        yield replace(state.with_worker(index, claimed_done=None, buffer=0), forgets=0)
     if worker.live and state.silences:
         yield replace(state.with_worker(index, live=False), silences=0)
     if not worker.live and not worker.pending and not worker.unmarked:

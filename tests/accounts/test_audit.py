@@ -18,6 +18,7 @@ from anex.core.actors import Actor, system
 from billing.services import corrections, grants
 from jobs.services import inputs
 from tests.factories import actor_of, add_member, grant_credits, make_key, make_organization, make_user
+from tests.web import Web
 
 pytestmark = pytest.mark.django_db
 
@@ -190,3 +191,20 @@ def test_platform_events_without_an_organization_stay_with_staff(acme, owner):
     grant_credits(acme)
     audit.record(organization_id=None, actor=system("sweep"), action="nobody's")
     assert "nobody&#x27;s" not in owner.get("/audit").content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_web_server_streams_the_whole_record(acme, owner, tmp_path):
+    for number in range(2 * page.BATCH + 1):
+        record(acme, f"step.{number}")
+    web = Web(tmp_path / "web.log")
+    try:
+        web.wait()
+        status, body = web.get("/audit.csv", Cookie=f"anex_session={owner.cookies['anex_session'].value}")
+    finally:
+        web.stop()
+    lines = body.decode().splitlines()
+    assert status == 200
+    assert len(lines) == 1 + 2 * page.BATCH + 1 + 1
+    assert "organization.create" in lines[-1]
+    assert "Warning" not in (tmp_path / "web.log").read_text()

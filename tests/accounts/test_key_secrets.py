@@ -1,58 +1,16 @@
 """Keys across processes: two web servers refuse a revoked key at once, and their logs never hold a secret."""
 
-import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import pytest
-from django.db import connection
 
 from accounts.selectors import invitations as invitation_reads
 from accounts.services import invitations, keys
 from anex.core.logging import redact
-from anex.core.process import die_with_parent
-from anex.settings.base import BASE_DIR
-from anex.supervisor.valkey import free_port
 from tests.factories import actor_of, make_key, make_organization, make_user
-from tests.stack import accepts, send
-
-
-class Web:
-    """A web server of the platform on the tests' own database."""
-
-    def __init__(self, log: Path) -> None:
-        self.log, self.port = log, free_port()
-        tests = connection.settings_dict["NAME"]
-        address = urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{tests}"))
-        with log.open("wb") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "uvicorn", "anex.asgi:application", "--port", str(self.port)],
-                cwd=BASE_DIR,
-                env={
-                    **os.environ,
-                    "DJANGO_SETTINGS_MODULE": "anex.settings.test",
-                    "DATABASE_URL": address,
-                    "ANEX_LOG_LEVEL": "DEBUG",
-                },
-                stdout=output,
-                stderr=output,
-                preexec_fn=die_with_parent(signal.SIGKILL),
-            )
-
-    def wait(self) -> None:
-        deadline = time.monotonic() + 60
-        while not accepts(self.port):
-            assert self.process.poll() is None, self.log.read_text()
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.05)
-
-    def status(self, header: str, path: str = "/batch/v1/jobs/nothing") -> int:
-        return send(f"http://127.0.0.1:{self.port}{path}", "GET", headers={"Authorization": header})[0]
+from tests.web import Web
 
 
 @pytest.fixture
@@ -64,8 +22,7 @@ def webs(transactional_db, tmp_path: Path) -> Iterator[tuple[Web, Web]]:
         yield pair
     finally:
         for web in pair:
-            web.process.kill()
-            web.process.wait()
+            web.stop()
 
 
 def test_revoked_in_one_process_is_refused_by_every_other_and_no_log_holds_a_secret(webs):

@@ -129,7 +129,7 @@ CONTENT_SECURITY_POLICY: dict[str, Any] = {
         "frame-ancestors": ["'none'"],
         "object-src": ["'none'"],
         "base-uri": ["'self'"],
-        "form-action": ["'self'"],
+        "form-action": ["'self'", *(sign_in.PROVIDER_HOSTS[name] for name in SOCIALACCOUNT_PROVIDERS)],
     },
     # Unfold, the staff area's theme, evaluates its Alpine expressions and ships inline styles.
     "EXCLUDE_URL_PREFIXES": ["/admin/"],

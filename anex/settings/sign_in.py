@@ -38,6 +38,9 @@ _PROVIDERS: dict[str, dict[str, Any]] = {
     "github": {"SCOPE": ["user:email"]},
 }
 
+# A form of ours that leads there must be allowed to, by the Content-Security-Policy.
+PROVIDER_HOSTS = {"google": "https://accounts.google.com", "github": "https://github.com"}
+
 
 def social(env: environ.Env) -> tuple[list[str], dict[str, Any]]:
     """The apps and the providers of `ANEX_<NAME>_CLIENT_ID` and `ANEX_<NAME>_CLIENT_SECRET` that are set."""

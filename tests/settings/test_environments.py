@@ -91,6 +91,10 @@ def test_signing_in_with_an_account_elsewhere_is_off_until_its_client_is_named()
     assert sign_in_pages(ANEX_GOOGLE_CLIENT_ID="id") == "['account_login']"
     assert sign_in_pages(**google) == "['account_login', 'google_login']"
     assert sign_in_pages(**google, **github) == "['account_login', 'github_login', 'google_login']"
+    show = "from django.conf import settings; print(settings.CONTENT_SECURITY_POLICY['DIRECTIVES']['form-action'])"
+    allowed = manage("development", "shell", "--no-imports", "-c", show, **google).stdout
+    assert "https://accounts.google.com" in allowed
+    assert "github" not in allowed
 
 
 def test_development_reads_every_setting_from_its_files(tmp_path: Path) -> None:

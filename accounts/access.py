@@ -4,29 +4,32 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate
+from uuid import UUID
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django_htmx.http import HttpResponseClientRefresh
 
-from accounts.models import Organization, User
+from accounts.models import Membership, Organization, User
 from accounts.permissions import Action, may
 from accounts.selectors import memberships
 from anex.core.actors import Actor
 from anex.core.errors import Forbidden, NotFound
 
-_OPEN_WHILE_SUSPENDED = frozenset({Action.VIEW, Action.DOWNLOAD_RESULT, Action.CANCEL_JOB, Action.REVOKE_KEY})
+_CURRENT = "organization_id"
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A person acting for an organization in a role."""
+    """A person acting for an organization in a role; `others` are the organizations they could switch to."""
 
     user: User
     organization: Organization
     role: str
+    others: tuple[Organization, ...] = ()
 
     @property
     def actor(self) -> Actor:
@@ -35,31 +38,27 @@ class Member:
 
     def may(self, action: Action) -> bool:
         """Whether the role includes the action and the organization is in a state to do it."""
-        if self.organization.suspended_at and action not in _OPEN_WHILE_SUSPENDED:
-            return False
-        return may(self.role, action)
+        return may(self.role, action, suspended=self.organization.suspended_at is not None)
 
 
-Page = Callable[Concatenate[HttpRequest, Member, ...], HttpResponse]
+Page = Callable[Concatenate[HttpRequest, Member, ...], HttpResponseBase]
 
 
-def member_page(action: Action) -> Callable[[Page], Callable[..., HttpResponse]]:
+def member_page(action: Action) -> Callable[[Page], Callable[..., HttpResponseBase]]:
     """A view that takes `(request, member, …)` and needs `action`.
 
     A stranger is sent to sign in, a person without an organization to make one; a role without the action is
     403; NotFound and Forbidden of a service become the pages 404 and 403. Templates find `request.member`.
     """
 
-    def decorate(view: Page) -> Callable[..., HttpResponse]:
+    def decorate(view: Page) -> Callable[..., HttpResponseBase]:
         @wraps(view)
-        def page(request: HttpRequest, **captured: Any) -> HttpResponse:
+        def page(request: HttpRequest, **captured: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return _sign_in(request)
-            user = request.user
-            membership = memberships.current(user.pk)
-            if membership is None:
+            member = acting(request)
+            if member is None:
                 return redirect("organization_new")
-            member = Member(user, membership.organization, membership.role)
             request.member = member  # type: ignore[attr-defined]
             if not member.may(action):
                 raise PermissionDenied
@@ -73,6 +72,27 @@ def member_page(action: Action) -> Callable[[Page], Callable[..., HttpResponse]]
         return page
 
     return decorate
+
+
+def acting(request: HttpRequest) -> Member | None:
+    """The signed-in person in the organization the session names, else in their oldest; None without any."""
+    assert isinstance(request.user, User)
+    mine = memberships.of_person(request.user.pk)
+    if not mine:
+        return None
+    named = request.session.get(_CURRENT)
+    current = next((membership for membership in mine if str(membership.organization_id) == named), mine[0])
+    return Member(request.user, current.organization, current.role, _others(mine, current))
+
+
+def switch(request: HttpRequest, organization_id: UUID) -> None:
+    """Act for another organization from now on, in this session; NotFound for one the person is not in."""
+    memberships.get(organization_id, int(request.user.pk or 0))
+    request.session[_CURRENT] = str(organization_id)
+
+
+def _others(mine: list[Membership], current: Membership) -> tuple[Organization, ...]:
+    return tuple(membership.organization for membership in mine if membership.pk != current.pk)
 
 
 def _sign_in(request: HttpRequest) -> HttpResponse:

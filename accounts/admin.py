@@ -1,18 +1,33 @@
 """Customers for staff: organizations, people, keys and the audit record, all read-only."""
 
-from allauth.account.models import EmailAddress
+from django import forms
 from django.contrib import admin
-from django.contrib.auth.models import Group
 from django.http import HttpRequest, HttpResponse
 from unfold.decorators import action, display
+from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
 from accounts.models import ApiKey, AuditEvent, Organization, User
-from accounts.services import keys, organizations
-from anex.core.staff import ReadOnlyAdmin
+from accounts.services import keys, organizations, people
+from anex.core.staff import ReadOnlyAdmin, ReasonForm
 
-# Both come with editable pages of their libraries; roles and addresses are changed by their owners.
-admin.site.unregister(Group)
-admin.site.unregister(EmailAddress)
+
+class LimitForm(ReasonForm):
+    """An in-flight limit and why."""
+
+    limit = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=organizations.MAX_IN_FLIGHT,
+        widget=UnfoldAdminIntegerFieldWidget,
+        help_text="Empty is the installation’s default.",
+    )
+    field_order = ("limit", "reason")
+
+
+# These come with editable pages of their libraries; what they hold is changed by its owners.
+LIBRARIES = ("auth", "account", "mfa", "usersessions", "socialaccount")
+for _model in [model for model in admin.site._registry if model._meta.app_label in LIBRARIES]:
+    admin.site.unregister(_model)
 
 
 @admin.register(Organization)
@@ -22,9 +37,9 @@ class OrganizationAdmin(ReadOnlyAdmin):
     list_display = ("name", "id", "state", "created_at")
     list_filter = (("suspended_at", admin.EmptyFieldListFilter),)
     search_fields = ("name", "id", "memberships__user__email")
-    fields = ("id", "name", "created_at", "suspended_at", "people")
+    fields = ("id", "name", "created_at", "suspended_at", "in_flight_limit", "people")
     ordering = ("-created_at",)
-    actions_detail = ("suspend", "resume")
+    actions_detail = ("suspend", "resume", "limit")
 
     @display(description="State", label={"suspended": "danger", "active": "success"})  # type: ignore[untyped-decorator]
     def state(self, organization: Organization) -> str:
@@ -59,6 +74,20 @@ class OrganizationAdmin(ReadOnlyAdmin):
             change=lambda row, actor, reason: organizations.resume(organization_id=row.pk, actor=actor, reason=reason),
         )
 
+    @action(description="Set in-flight limit", url_path="limit", permissions=["act"])  # type: ignore[untyped-decorator]
+    def limit(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """How many realtime requests the organization may have at once."""
+        return self.ask(
+            request,
+            object_id,
+            title="Set in-flight limit",
+            explanation="The most realtime requests the organization may have at once, from now on.",
+            form_class=LimitForm,
+            change=lambda row, actor, reason, limit: organizations.limit_in_flight(
+                organization_id=row.pk, limit=limit, actor=actor, reason=reason
+            ),
+        )
+
 
 @admin.register(User)
 class UserAdmin(ReadOnlyAdmin):
@@ -69,6 +98,21 @@ class UserAdmin(ReadOnlyAdmin):
     search_fields = ("email",)
     fields = ("email", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
     ordering = ("-date_joined",)
+    actions_detail = ("reset_second_factor",)
+
+    @action(  # type: ignore[untyped-decorator]
+        description="Remove second factors", url_path="reset-second-factor", permissions=["act"]
+    )
+    def reset_second_factor(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """For somebody who lost every one of them, and has shown who they are."""
+        return self.ask(
+            request,
+            object_id,
+            title="Remove second factors",
+            explanation="Authenticator app, passkeys and recovery codes are removed, and every session is ended. "
+            "The person signs in with the password alone until they set up new ones.",
+            change=lambda row, actor, reason: people.reset_second_factor(user_id=row.pk, actor=actor, reason=reason),
+        )
 
 
 @admin.register(ApiKey)
@@ -79,7 +123,11 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     list_filter = (("revoked_at", admin.EmptyFieldListFilter),)
     list_select_related = ("organization",)
     search_fields = ("id", "name", "organization__name")
-    fields = ("id", "name", "organization", "last_four", "created_by", "created_at", "last_used_at", "revoked_at")
+    fields = (
+        *("id", "name", "organization", "last_four", "created_by", "created_at", "last_used_at", "revoked_at"),
+        *("scopes", "allowed_models", "expires_at", "rotated_at", "previous_expires_at"),
+        *("daily_ceiling_cents", "weekly_ceiling_cents", "monthly_ceiling_cents"),
+    )
     ordering = ("-created_at",)
     actions_detail = ("revoke",)
 

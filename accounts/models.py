@@ -4,7 +4,10 @@ import uuid
 from typing import ClassVar
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
+
+from accounts.callers import EVERY_SCOPE
 
 
 class UserManager(BaseUserManager["User"]):
@@ -18,8 +21,15 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: object) -> "User":
-        """A member of staff with every permission, for `manage.py createsuperuser`."""
-        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+        """A member of staff with every permission, for `manage.py createsuperuser`.
+
+        Who runs that vouches for the address.
+        """
+        from allauth.account.models import EmailAddress
+
+        user = self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+        EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+        return user
 
 
 class User(AbstractUser):
@@ -41,6 +51,9 @@ class Organization(models.Model):
     name = models.CharField(max_length=100)
     created_at = models.DateTimeField(auto_now_add=True)
     suspended_at = models.DateTimeField(null=True, blank=True)
+    in_flight_limit = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Realtime requests at once; empty is the installation's default"
+    )
 
     def __str__(self) -> str:
         return self.name
@@ -66,6 +79,42 @@ class Membership(models.Model):
         return f"{self.user_id} in {self.organization_id} ({self.role})"
 
 
+class Invitation(models.Model):
+    """A place in an organization offered to an e-mail address, until it is taken, revoked or expires.
+
+    The link in the e-mail carries a random token, of which only the SHA-256 is kept.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="invitations")
+    email = models.EmailField()
+    role = models.CharField(max_length=10, choices=Membership.Role.choices)
+    token_sha256 = models.BinaryField(max_length=32, unique=True)
+    invited_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    sent_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["organization", "email"],
+                condition=models.Q(accepted_at=None, revoked_at=None),
+                name="one_open_invitation_per_address",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.organization_id} as {self.role}"
+
+
+def every_scope() -> list[str]:
+    """The scopes of a key that was given none: all."""
+    return sorted(EVERY_SCOPE)
+
+
 class ApiKey(models.Model):
     """A program's way in: `sk-` + id + secret, of which only the SHA-256 is kept."""
 
@@ -78,6 +127,19 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
+
+    # What the key may do; null is no limit.
+    scopes = ArrayField(models.CharField(max_length=30), default=every_scope, db_default=every_scope())
+    allowed_models = ArrayField(models.CharField(max_length=64), null=True)
+    expires_at = models.DateTimeField(null=True)
+    daily_ceiling_cents = models.BigIntegerField(null=True)
+    weekly_ceiling_cents = models.BigIntegerField(null=True)
+    monthly_ceiling_cents = models.BigIntegerField(null=True)
+
+    # The secret before the last rotation, while it still works.
+    rotated_at = models.DateTimeField(null=True)
+    previous_sha256 = models.BinaryField(max_length=32, null=True)
+    previous_expires_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"{self.name} ({self.id})"
@@ -93,9 +155,13 @@ class AuditEvent(models.Model):
     action = models.CharField(max_length=64)
     target = models.CharField(max_length=64, blank=True)
     reason = models.TextField(blank=True)
+    details = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
 
     class Meta:
-        indexes = [models.Index(fields=["organization", "-at"])]
+        indexes = [
+            models.Index(fields=["organization", "-at"]),
+            models.Index(fields=["organization", "-id"], name="audit_pages"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.action} by {self.actor_kind}:{self.actor_id}"

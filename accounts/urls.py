@@ -2,11 +2,20 @@
 
 from django.urls import path
 
-from accounts import views
+from accounts.views import audit, invitations, members, organizations
 
 urlpatterns = [
-    path("keys", views.key_list, name="keys"),
-    path("keys/new", views.key_create, name="key_create"),
-    path("keys/<str:key_id>/revoke", views.key_revoke, name="key_revoke"),
-    path("organizations/new", views.organization_new, name="organization_new"),
+    path("organizations/new", organizations.organization_new, name="organization_new"),
+    path("organizations/<uuid:organization_id>/switch", organizations.organization_switch, name="organization_switch"),
+    path("members", members.member_list, name="members"),
+    path("members/leave", members.member_leave, name="member_leave"),
+    path("members/<int:user_id>/role", members.member_role, name="member_role"),
+    path("members/<int:user_id>/remove", members.member_remove, name="member_remove"),
+    path("members/<int:user_id>/transfer", members.ownership_transfer, name="ownership_transfer"),
+    path("audit", audit.audit_list, name="audit"),
+    path("audit.csv", audit.audit_export, name="audit_export"),
+    path("invitations/new", invitations.invitation_new, name="invitation_new"),
+    path("invitations/<uuid:invitation_id>/resend", invitations.invitation_resend, name="invitation_resend"),
+    path("invitations/<uuid:invitation_id>/revoke", invitations.invitation_revoke, name="invitation_revoke"),
+    path("invitations/<str:token>", invitations.invitation, name="invitation"),
 ]

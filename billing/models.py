@@ -89,6 +89,8 @@ class Hold(models.Model):
     captured_nano = models.BigIntegerField(null=True)
     released_nano = models.BigIntegerField(null=True)
     actor = models.CharField(max_length=80)
+    key_id = models.CharField(max_length=12, null=True, help_text="The key whose ceilings it counts against")
+    key_charged_at = models.DateTimeField(null=True, help_text="The moment whose day, week and month it counts in")
     placed_at = models.DateTimeField(db_default=Now())
     settled_at = models.DateTimeField(null=True)
 
@@ -112,3 +114,16 @@ class Hold(models.Model):
 
     def __str__(self) -> str:
         return self.source
+
+
+class KeySpend(models.Model):
+    """What a key has spent or holds in the day, week and month of `day` (UTC); kept by the database."""
+
+    key_id = models.CharField(primary_key=True, max_length=12)
+    day = models.DateField()
+    day_nano = models.BigIntegerField(default=0, db_default=0)
+    week_nano = models.BigIntegerField(default=0, db_default=0)
+    month_nano = models.BigIntegerField(default=0, db_default=0)
+
+    def __str__(self) -> str:
+        return f"{self.key_id} on {self.day}"

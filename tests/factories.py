@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from accounts.callers import EVERY_SCOPE, Caller
+from allauth.account.internal.flows.login import record_authentication
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from django.http import HttpRequest
+from django.test import Client
+
+from accounts import second_factor
+from accounts.callers import Caller
+from accounts.key_options import KeyOptions
 from accounts.models import Membership, Organization, User
 from accounts.services import keys, organizations
 from anex.core.actors import Actor, system
@@ -35,6 +42,25 @@ def make_user(name: str = "ada", **fields: Any) -> User:
     return User.objects.filter(email=email).first() or User.objects.create_user(email, PASSWORD, **fields)
 
 
+def staff_browser(name: str = "root", **fields: Any) -> Client:
+    """A browser in which a superuser (or what `fields` say) is signed in and has passed a second factor."""
+    client = Client()
+    user = make_user(name, is_staff=True, **({"is_superuser": True} | fields))
+    client.force_login(user)
+    pass_second_factor(client, user)
+    return client
+
+
+def pass_second_factor(client: Client, user: User) -> None:
+    """Give a person an authenticator app and their session the mark of having used it."""
+    if not second_factor.is_set_up(user):
+        TOTP.activate(user, generate_totp_secret())
+    request = HttpRequest()
+    request.session = client.session
+    record_authentication(request, user, "mfa")
+    request.session.save()
+
+
 def actor_of(user: User) -> Actor:
     return Actor("user", str(user.pk))
 
@@ -52,12 +78,13 @@ def add_member(organization: Organization, name: str, role: str = "member") -> U
     return user
 
 
-def make_key(organization: Organization | None = None, *, name: str = "test key") -> KeyInHand:
-    """A working key of the organization (Acme by default)."""
+def make_key(organization: Organization | None = None, *, name: str = "test key", **limits: Any) -> KeyInHand:
+    """A working key of the organization (Acme by default), with the limits of `KeyOptions`."""
     organization = organization or make_organization()
     owner = organization.memberships.get(role=Membership.Role.OWNER).user
-    made = keys.create(organization_id=organization.pk, name=name, actor=actor_of(owner))
-    return KeyInHand(Caller(made.id, organization.pk, EVERY_SCOPE), made.secret)
+    options = KeyOptions(**limits)
+    made = keys.create(organization_id=organization.pk, name=name, options=options, actor=actor_of(owner))
+    return KeyInHand(Caller(made.id, organization.pk, options.scopes, options.models), made.secret)
 
 
 def grant_credits(organization: Organization, cents: int = 10_000) -> None:

@@ -3,16 +3,18 @@
 import pytest
 from django.test import Client
 
-from tests.factories import make_user
+from tests.factories import make_user, pass_second_factor
 
 pytestmark = pytest.mark.django_db
-HOSTILE_COOKIE = 'sessionid="\\000abcdefghijk"'
+HOSTILE_COOKIE = 'anex_session="\\000abcdefghijk"'
 
 
 @pytest.fixture
 def visitor() -> Client:
     visitor = Client(raise_request_exception=False)
-    visitor.force_login(make_user("root", is_staff=True, is_superuser=True))
+    root = make_user("root", is_staff=True, is_superuser=True)
+    visitor.force_login(root)
+    pass_second_factor(visitor, root)
     return visitor
 
 

@@ -1,9 +1,27 @@
 """Reads of who belongs where."""
 
+from uuid import UUID
+
 from accounts.models import Membership
+from anex.core.errors import NotFound
 
 
-def current(user_id: int) -> Membership | None:
-    """The membership a person acts under: their oldest; None for a person in no organization."""
+def of_person(user_id: int) -> list[Membership]:
+    """The memberships of a person with their organizations, the oldest first."""
     found = Membership.objects.filter(user_id=user_id).select_related("organization")
-    return found.order_by("created_at", "pk").first()
+    return list(found.order_by("created_at", "pk"))
+
+
+def of_organization(organization_id: UUID) -> list[Membership]:
+    """Everybody in an organization with their person, the longest-serving first."""
+    found = Membership.objects.filter(organization_id=organization_id).select_related("user")
+    return list(found.order_by("created_at", "pk"))
+
+
+def get(organization_id: UUID, user_id: int) -> Membership:
+    """One person in the organization; NotFound (404) for anybody else."""
+    found = Membership.objects.filter(organization_id=organization_id, user_id=user_id).select_related("user")
+    membership = found.first()
+    if membership is None:
+        raise NotFound("There is no such member.")
+    return membership

@@ -1,4 +1,4 @@
-"""Organizations: created with their first owner, suspended and resumed by staff."""
+"""Organizations: created with their first owner, suspended, resumed and limited by staff."""
 
 from uuid import UUID
 
@@ -9,6 +9,8 @@ from accounts.services import audit, names
 from anex.core import clock
 from anex.core.actors import Actor
 from anex.core.errors import Conflict, InvalidRequest
+
+MAX_IN_FLIGHT = 100_000
 
 
 @transaction.atomic
@@ -44,6 +46,24 @@ def resume(*, organization_id: UUID, actor: Actor, reason: str) -> None:
     if not changed:
         raise Conflict("This organization is not suspended.")
     audit.record(organization_id=organization_id, actor=actor, action="organization.resume", reason=reason)
+
+
+@transaction.atomic
+def limit_in_flight(*, organization_id: UUID, limit: int | None, actor: Actor, reason: str) -> None:
+    """Set how many realtime requests the organization may have at once; None is the installation's default.
+
+    Raises InvalidRequest (400) without a reason or for a limit that is not between 1 and MAX_IN_FLIGHT.
+    """
+    _require(reason)
+    if limit is not None and not 1 <= limit <= MAX_IN_FLIGHT:
+        raise InvalidRequest(f"The limit is a number from 1 to {MAX_IN_FLIGHT:,}.", param="limit")
+    organization = Organization.objects.select_for_update(no_key=True).get(pk=organization_id)
+    details = {"limit": limit, "was": organization.in_flight_limit}
+    organization.in_flight_limit = limit
+    organization.save(update_fields=["in_flight_limit"])
+    audit.record(
+        organization_id=organization_id, actor=actor, action="organization.limit", reason=reason, details=details
+    )
 
 
 def _require(reason: str) -> None:

@@ -105,6 +105,13 @@ class TooManyRequests(AnexError):
     code = "rate_limit_exceeded"
 
 
+class InsufficientQuota(AnexError):
+    """429: a ceiling is reached; waiting a little changes nothing."""
+
+    status = 429
+    code = "insufficient_quota"
+
+
 class Unavailable(AnexError):
     """503: something this request depends on cannot answer now."""
 

@@ -1,7 +1,6 @@
 """What every page of the staff area has in common: nothing is edited, a change is an action with a reason."""
 
 from collections.abc import Callable
-from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -16,7 +15,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 from anex.core.actors import Actor
 from anex.core.errors import AnexError
 
-Change = Callable[[Any, Actor, str], object]
+Change = Callable[..., object]
 
 
 class ReasonForm(forms.Form):
@@ -49,21 +48,29 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
         return request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}")
 
     def ask(
-        self, request: HttpRequest, object_id: str, *, title: str, explanation: str, change: Change
+        self,
+        request: HttpRequest,
+        object_id: str,
+        *,
+        title: str,
+        explanation: str,
+        change: Change,
+        form_class: type[ReasonForm] = ReasonForm,
     ) -> HttpResponse:
         """Ask for a reason, then call `change(row, actor, reason)`; a refusal of the service stands above the form.
 
-        The row's own history page keeps the reason too.
+        A `form_class` with further fields has them passed on by name. The row's own history page keeps the reason too.
         """
         row = self.get_object(request, object_id)
         if row is None:
             raise Http404
         page = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
-        form = ReasonForm(request.POST if request.method == "POST" else None)
+        form = form_class(request.POST if request.method == "POST" else None)
         if form.is_valid():
             try:
                 with transaction.atomic():
-                    change(row, Actor("staff", str(request.user.pk)), form.cleaned_data["reason"])
+                    further = {name: value for name, value in form.cleaned_data.items() if name != "reason"}
+                    change(row, Actor("staff", str(request.user.pk)), form.cleaned_data["reason"], **further)
                     self.log_change(request, row, f"{title}: {form.cleaned_data['reason']}")
             except AnexError as error:
                 form.add_error(None, error.message)

@@ -5,12 +5,15 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from anex.settings import staff
+from anex.settings import sign_in, staff
 from anex.settings.environment import BASE_DIR, VAR_DIR, env
+from anex.settings.sign_in import *
+
+_social_apps, SOCIALACCOUNT_PROVIDERS = sign_in.social(env)
 
 INSTALLED_APPS = [
-    "unfold",
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",
+    "accounts.apps.StaffConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -20,6 +23,9 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
+    *_social_apps,
     "django_htmx",
     "rest_framework",
     "drf_spectacular",
@@ -93,14 +99,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-ACCOUNT_ADAPTER = "accounts.signup.SignUpAdapter"
-ACCOUNT_USER_MODEL_USERNAME_FIELD = None
-ACCOUNT_LOGIN_METHODS = {"email"}
-ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
-ACCOUNT_EMAIL_VERIFICATION = "optional"
-LOGIN_URL = "account_login"
-LOGIN_REDIRECT_URL = "/dashboard"
-ACCOUNT_LOGOUT_REDIRECT_URL = "/accounts/login/"
+# Proxies in front, each of which adds the address it saw to X-Forwarded-For. Failed sign-ins are counted by address.
+ALLAUTH_TRUSTED_PROXY_COUNT = env.int("ANEX_TRUSTED_PROXIES", default=0)
 # Unless a mail server is named, e-mails are printed into the log of the web process.
 _mail = env.email_url("EMAIL_URL", default="consolemail://")
 EMAIL_BACKEND = _mail["EMAIL_BACKEND"]
@@ -129,7 +129,7 @@ CONTENT_SECURITY_POLICY: dict[str, Any] = {
         "frame-ancestors": ["'none'"],
         "object-src": ["'none'"],
         "base-uri": ["'self'"],
-        "form-action": ["'self'"],
+        "form-action": ["'self'", *(sign_in.PROVIDER_HOSTS[name] for name in SOCIALACCOUNT_PROVIDERS)],
     },
     # Unfold, the staff area's theme, evaluates its Alpine expressions and ships inline styles.
     "EXCLUDE_URL_PREFIXES": ["/admin/"],
@@ -199,7 +199,14 @@ ANEX_LEASE_SECONDS = env.float("ANEX_LEASE_SECONDS", default=30.0)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "anex.core.logging.RedactingFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.str("ANEX_LOG_LEVEL", default="INFO")},
+    # uvicorn has handlers of its own by the time settings are read; its lines go through ours instead.
+    "loggers": {name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.access", "uvicorn.error")},
 }

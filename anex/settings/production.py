@@ -29,6 +29,12 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = True
 SECURE_HSTS_PRELOAD = True
 SESSION_COOKIE_SECURE = True
 CSRF_COOKIE_SECURE = True
+# Browsers take a cookie of such a name from this very host alone, over https.
+SESSION_COOKIE_NAME = "__Host-anex_session"
+CSRF_COOKIE_NAME = "__Host-anex_csrf"
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https"
+# https comes from the proxy in front (above), so there is one.
+ALLAUTH_TRUSTED_PROXY_COUNT = env.int("ANEX_TRUSTED_PROXIES", default=1)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},

@@ -2,6 +2,9 @@
 
 from uuid import UUID
 
+from django.db import transaction
+
+from accounts.services import audit
 from anex.core.actors import Actor
 from anex.core.money import cents_to_nano
 from billing import amounts
@@ -9,6 +12,7 @@ from billing.models import Transfer
 from billing.services import verbs
 
 
+@transaction.atomic
 def adjust(*, organization_id: UUID, cents: int, reason: str, source: str, actor: Actor) -> bool:
     """Add `cents` credits, or take them where negative; the balance may go below zero.
 
@@ -26,4 +30,13 @@ def adjust(*, organization_id: UUID, cents: int, reason: str, source: str, actor
         str(actor),
         reason,
     )
+    if outcome == "moved":
+        audit.record(
+            organization_id=organization_id,
+            actor=actor,
+            action="credits.correct",
+            target=source[:64],
+            reason=reason,
+            details={"cents": cents},
+        )
     return outcome == "moved"

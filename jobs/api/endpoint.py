@@ -5,12 +5,13 @@ from typing import Any, NoReturn, cast
 from uuid import UUID
 
 from rest_framework import serializers
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.callers import Caller
-from anex.core.errors import Unprocessable
+from anex.core.errors import InsufficientQuota, Unprocessable
 from jobs.api.schemas import ErrorSerializer
 
 # A repetition cannot change these answers, and SDKs resend a 409 by themselves: they are told not to.
@@ -25,10 +26,16 @@ class Endpoint(APIView):
         """Who calls; authentication has refused everybody else before a handler runs."""
         return cast(Caller, self.request.auth)
 
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuses a key without the scope: `batch:read` to look, `batch:write` to act."""
+        super().initial(request, *args, **kwargs)
+        self.caller.require_scope("batch:read" if request.method in SAFE_METHODS else "batch:write")
+
     def handle_exception(self, exc: Exception) -> Response:
         """Marks the refusals that a repetition cannot change."""
         response = super().handle_exception(exc)
-        if response.status_code in FINAL and self.request.method == "POST":
+        final = response.status_code in FINAL or isinstance(exc, InsufficientQuota)
+        if final and self.request.method == "POST":
             response["x-should-retry"] = "false"
         return response
 

@@ -23,10 +23,9 @@ class JobsView(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Creates a job in `submitted`."""
-        caller = self.caller
-        job = submissions.submit(
-            organization_id=caller.organization_id, actor=caller.actor, **requests.create_job(request)
-        )
+        caller, asked = self.caller, requests.create_job(request)
+        caller.require_model(asked["options"].model_id)
+        job = submissions.submit(organization_id=caller.organization_id, actor=caller.actor, **asked)
         return Response(rendering.brief(job), status=201)
 
 
@@ -59,12 +58,14 @@ class ApproveView(Endpoint):
         tags=["jobs"],
         summary="Approve a job's estimate: holds it and starts the rows",
         request=None,
-        responses=answers(200, JobSerializer, 402, 404, 409),
+        responses=answers(200, JobSerializer, 402, 404, 409, 429),
     )
     def post(self, request: Request, id: str) -> Response:
         """Moves the job to `in_progress`."""
-        caller = self.caller
-        job = approvals.approve(organization_id=caller.organization_id, job_id=requests.job_id(id), actor=caller.actor)
+        caller, job_id = self.caller, requests.job_id(id)
+        if caller.models is not None:
+            caller.require_model(jobs.get(caller.organization_id, job_id).model_id)
+        job = approvals.approve(organization_id=caller.organization_id, job_id=job_id, actor=caller.actor)
         return Response(rendering.brief(job))
 
 

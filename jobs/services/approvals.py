@@ -10,7 +10,7 @@ from anex.core import clock
 from anex.core.actors import Actor
 from anex.core.errors import Conflict
 from anex.core.money import cents_to_nano
-from billing.services import holds
+from billing.services import holds, key_ceilings
 from jobs.lifecycle import Status
 from jobs.models import Job
 from jobs.selectors import jobs
@@ -22,8 +22,9 @@ from jobs.services.transitions import advance
 def approve(*, organization_id: UUID, job_id: UUID, actor: Actor) -> Job:
     """Hold the job's quote and let its rows run (reference 001, POST /jobs/{id}/approve).
 
-    Locks job, then account. Conflict unless the job waits at `cost_ready` inside its approval window: a lapsed
-    one is cancelled on the way. PaymentRequired leaves the job waiting, so that it can be approved after a top-up.
+    Locks job, then account, then key counter. Conflict unless the job waits at `cost_ready` inside its approval
+    window: a lapsed one is cancelled on the way. PaymentRequired leaves the job waiting, so that it can be approved
+    after a top-up; so does InsufficientQuota, when the approving key would go past a ceiling of its own.
     """
     now = clock.now()
     with transaction.atomic():
@@ -43,12 +44,10 @@ def approve(*, organization_id: UUID, job_id: UUID, actor: Actor) -> Job:
 def _start(job: Job, *, actor: Actor, now: datetime) -> None:
     if job.quote_cents is None:
         raise RuntimeError(f"job {job.id} is cost_ready without a quote")
-    holds.place(
-        organization_id=job.organization_id,
-        source=f"job:{job.id}",
-        amount_nano=cents_to_nano(job.quote_cents),
-        actor=actor,
-    )
+    source, amount_nano = f"job:{job.id}", cents_to_nano(job.quote_cents)
+    holds.place(organization_id=job.organization_id, source=source, amount_nano=amount_nano, actor=actor)
+    if actor.kind == "key":
+        key_ceilings.charge(source=source, key_id=actor.id, amount_nano=amount_nano, at=now)
     advance(job.id, to=Status.IN_PROGRESS, actor=actor, approved_at=now)
     audit.record(organization_id=job.organization_id, actor=actor, action="job.approved", target=str(job.id))
     job.status, job.approved_at = Status.IN_PROGRESS, now

@@ -11,7 +11,9 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
+from django.db import transaction
 
+from accounts.services import audit
 from anex.core import clock
 from anex.core.actors import Actor
 from anex.core.errors import Conflict, Forbidden, InvalidRequest, Unprocessable
@@ -55,7 +57,9 @@ def create_upload(
         upload_expires_at=now + UPLOAD_WINDOW,
     )
     target = store(source.region).presign_upload(source.key, max_bytes=MAX_INPUT_BYTES, expires_at=now + UPLOAD_WINDOW)
-    source.save(force_insert=True)
+    with transaction.atomic():
+        source.save(force_insert=True)
+        audit.record(organization_id=organization_id, actor=actor, action="input.create", target=str(input_id))
     return source, target
 
 

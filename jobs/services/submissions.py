@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.models import Organization
+from accounts.services import audit
 from anex.core.actors import Actor
 from anex.core.errors import InvalidRequest, TooManyRequests, Unprocessable
 from billing import price_cards
@@ -75,6 +76,13 @@ def submit(
     job = _job(source, model, options.row, actor)
     with _stored_response_format(job, options.row), transaction.atomic():
         _insert(job, size)
+        audit.record(
+            organization_id=organization_id,
+            actor=actor,
+            action="job.submitted",
+            target=str(job.pk),
+            details={"model": job.model_id},
+        )
         ring()
     return job
 

@@ -56,9 +56,25 @@ def test_database_refuses_to_empty_the_audit_record():
             cursor.execute("TRUNCATE accounts_auditevent")
 
 
-def test_current_membership_is_the_oldest_or_none():
+def test_memberships_of_a_person_start_with_the_oldest():
     ada = make_user()
     first = make_organization("Acme")
     make_organization("Initech")
-    assert memberships.current(ada.pk).organization == first
-    assert memberships.current(make_user("nobody").pk) is None
+    assert memberships.of_person(ada.pk)[0].organization == first
+    assert memberships.of_person(make_user("nobody").pk) == []
+
+
+def test_in_flight_limit_is_audited_with_what_it_was():
+    acme = make_organization()
+    for limit in (64, None):
+        organizations.limit_in_flight(organization_id=acme.pk, limit=limit, actor=STAFF, reason="asked for it")
+    acme.refresh_from_db()
+    assert acme.in_flight_limit is None
+    events = AuditEvent.objects.filter(action="organization.limit").order_by("pk")
+    assert [event.details for event in events] == [{"limit": 64, "was": None}, {"limit": None, "was": 64}]
+
+
+@pytest.mark.parametrize("limit", [0, -1, 100_001, 2**64 - 1])
+def test_absurd_in_flight_limit_is_refused(limit):
+    with pytest.raises(InvalidRequest):
+        organizations.limit_in_flight(organization_id=make_organization().pk, limit=limit, actor=STAFF, reason="x")

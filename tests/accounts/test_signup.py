@@ -1,4 +1,5 @@
 import pytest
+from allauth.account.models import EmailAddress
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Membership, User
@@ -13,7 +14,7 @@ def sign_up(client, email="hedy@example.com", password=PASSWORD):
 
 def test_signing_up_makes_the_person_the_owner_of_a_personal_organization(client):
     answer = sign_up(client)
-    assert (answer.status_code, answer["Location"]) == (302, "/dashboard")
+    assert (answer.status_code, answer["Location"]) == (302, "/accounts/confirm-email/")
     membership = Membership.objects.select_related("organization", "user").get()
     assert (membership.user.email, membership.role) == ("hedy@example.com", Membership.Role.OWNER)
     assert membership.organization.name == "hedy"
@@ -35,6 +36,6 @@ def test_refused_sign_up_leaves_nothing_behind(client):
 
 def test_person_signs_in_with_the_address_in_any_case(client):
     sign_up(client)
-    client.logout()
+    EmailAddress.objects.update(verified=True)
     answer = client.post(reverse("account_login"), {"login": "HEDY@example.com", "password": PASSWORD})
     assert (answer.status_code, answer["Location"]) == (302, "/dashboard")

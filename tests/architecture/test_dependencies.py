@@ -15,7 +15,7 @@ from anex.settings.base import BASE_DIR
 PAGE = BASE_DIR / "docs" / "decisions" / "dependencies.md"
 SOURCES = ("anex", "accounts", "billing", "inference", "jobs", "realtime")
 # Packages that are part of a listed library although they are distributed by themselves.
-PARTS_OF = {"botocore": "boto3", "kombu": "celery"}
+PARTS_OF = {"asgiref": "django", "botocore": "boto3", "kombu": "celery"}
 GPL = re.compile(r"\bA?GPL|Affero|(?<!Lesser )General Public License", re.IGNORECASE)
 
 

@@ -13,6 +13,7 @@ from anex.core.money import cents_to_nano
 from billing.models import Account, Hold, Transfer
 from billing.selectors import balances
 from billing.services import holds
+from tests.factories import pass_second_factor
 
 GRANT = "admin:billing_account_grant_credits"
 CORRECT = "admin:billing_account_correct_balance"
@@ -23,6 +24,7 @@ def staff(client, db):
     """A signed-in member of staff with every permission."""
     user = User.objects.create_superuser("staff@example.com", "correct horse battery staple")
     client.force_login(user)
+    pass_second_factor(client, user)
     return user
 
 
@@ -93,6 +95,7 @@ def test_staff_who_may_only_look_cannot_change_a_balance(client, organization, p
     user = User.objects.create_user("viewer@example.com", "correct horse battery staple", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(content_type__app_label="billing", codename__startswith="view"))
     client.force_login(user)
+    pass_second_factor(client, user)
     assert client.get(reverse("admin:billing_account_changelist")).status_code == 200
     assert "Grant credits" not in client.get(reverse("admin:billing_account_changelist")).content.decode()
     assert client.post(reverse(page), order(organization)).status_code == 403

@@ -11,6 +11,8 @@ from tests.factories import actor_of, add_member, make_key, make_organization, m
 
 SECRET = re.compile(r"sk-[A-Za-z0-9]{52}")
 
+SCOPES = ["batch:read", "batch:write"]
+
 
 def signed_in(user):
     client = Client()
@@ -33,7 +35,7 @@ def test_address_of_the_new_key_leads_back_to_the_list(ada):
 
 
 def test_new_key_is_shown_once_with_a_curl_line_and_works(ada, acme):
-    answer = ada.post("/keys/new", {"name": "nightly import"})
+    answer = ada.post("/keys/new", {"name": "nightly import", "scopes": SCOPES})
     shown = set(SECRET.findall(answer.content.decode()))
     assert (answer.status_code, len(shown)) == (201, 1)
     assert "no-store" in answer["Cache-Control"]
@@ -58,7 +60,7 @@ def test_list_without_keys_invites_to_create_the_first(ada):
 
 @pytest.mark.parametrize(("name", "said"), [("", "This field is required"), ("a\x1bb", "control characters")])
 def test_unusable_name_comes_back_with_the_reason(ada, name, said):
-    answer = ada.post("/keys/new", {"name": name})
+    answer = ada.post("/keys/new", {"name": name, "scopes": SCOPES})
     assert answer.status_code == 400
     assert said in answer.content.decode()
     assert not ApiKey.objects.exists()
@@ -99,7 +101,7 @@ def test_member_reads_keys_but_neither_creates_nor_revokes(acme):
     assert key.caller.key_id in page
     assert "Create" not in re.sub(r"Created", "", page)
     assert "/revoke" not in page
-    assert joan.post("/keys/new", {"name": "mine"}).status_code == 403
+    assert joan.post("/keys/new", {"name": "mine", "scopes": SCOPES}).status_code == 403
     assert joan.post(f"/keys/{key.caller.key_id}/revoke").status_code == 403
     assert keys.authenticate(key.header)
 
@@ -108,14 +110,14 @@ def test_suspended_organization_revokes_keys_but_creates_none(ada, acme):
     key = make_key(acme)
     organizations.suspend(organization_id=acme.pk, actor=Actor("staff", "1"), reason="unpaid")
     assert "suspended" in ada.get("/keys").content.decode()
-    assert ada.post("/keys/new", {"name": "another"}).status_code == 403
+    assert ada.post("/keys/new", {"name": "another", "scopes": SCOPES}).status_code == 403
     assert ada.post(f"/keys/{key.caller.key_id}/revoke").status_code == 302
 
 
 def test_form_without_a_csrf_token_is_refused(acme):
     client = Client(enforce_csrf_checks=True)
     client.force_login(make_user("ada"))
-    answer = client.post("/keys/new", {"name": "forged"})
+    answer = client.post("/keys/new", {"name": "forged", "scopes": SCOPES})
     assert answer.status_code == 403
     assert "form has expired" in answer.content.decode()
     assert not ApiKey.objects.exists()
@@ -123,7 +125,11 @@ def test_form_without_a_csrf_token_is_refused(acme):
 
 def test_name_is_escaped_in_every_page_that_shows_it(ada, acme):
     made = keys.create(organization_id=acme.pk, name="<script>x</script>", actor=actor_of(make_user()))
-    for page in (ada.get("/keys"), ada.get(f"/keys/{made.id}/revoke"), ada.post("/keys/new", {"name": "<script>x"})):
+    for page in (
+        ada.get("/keys"),
+        ada.get(f"/keys/{made.id}/revoke"),
+        ada.post("/keys/new", {"name": "<script>x", "scopes": SCOPES}),
+    ):
         assert "<script>x" not in page.content.decode()
 
 
@@ -131,6 +137,82 @@ def test_person_without_an_organization_names_one(db):
     client = signed_in(make_user("loner"))
     assert client.get("/keys")["Location"] == "/organizations/new"
     assert client.post("/organizations/new", {"name": "  "}).status_code == 200
-    assert client.post("/organizations/new", {"name": "Initech"})["Location"] == "/keys"
+    assert client.post("/organizations/new", {"name": "Initech"})["Location"] == "/dashboard"
     assert "Initech" in client.get("/keys").content.decode()
-    assert client.get("/organizations/new")["Location"] == "/keys"
+    client.post("/organizations/new", {"name": "Second"})
+    assert "Second" in client.get("/keys").content.decode()
+
+
+def test_limits_of_the_form_reach_the_key_and_the_list(ada, acme):
+    fields = {
+        "name": "limited",
+        "scopes": ["batch:read"],
+        "models": ["smollm2-135m-instruct"],
+        "expires_on": "2099-12-31",
+        "daily_ceiling": "1.50",
+        "monthly_ceiling": "20",
+    }
+    assert ada.post("/keys/new", fields).status_code == 201
+    key = ApiKey.objects.get()
+    assert (key.scopes, key.allowed_models) == (["batch:read"], ["smollm2-135m-instruct"])
+    assert (key.daily_ceiling_cents, key.weekly_ceiling_cents, key.monthly_ceiling_cents) == (150, None, 2000)
+    assert key.expires_at.isoformat() == "2100-01-01T00:00:00+00:00"
+    page = ada.get("/keys").content.decode()
+    for shown in ("batch:read", "only smollm2-135m-instruct", "$0.00 of $1.50 a day", "1 Jan 2100"):
+        assert shown in page
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("scopes", []),
+        ("scopes", ["root"]),
+        ("models", ["unheard-of"]),
+        ("expires_on", "2020-01-01"),
+        ("expires_on", "soon"),
+        *[
+            ("daily_ceiling", value)
+            for value in ("-1", "0", "NaN", "1e308", "18446744073709551615", "0.001", "Infinity")
+        ],
+    ],
+)
+def test_absurd_limit_comes_back_beside_its_field(ada, field, value):
+    answer = ada.post("/keys/new", {"name": "odd", "scopes": SCOPES} | {field: value})
+    assert answer.status_code == 400
+    assert answer.context["form"].errors.keys() == {field}
+    assert not ApiKey.objects.exists()
+
+
+def test_edit_starts_with_what_is_set_and_changes_it(ada, acme):
+    key = make_key(acme, name="ci", scopes=frozenset({"batch:read"}), weekly_ceiling_cents=700)
+    path = f"/keys/{key.caller.key_id}/edit"
+    form = ada.get(path).context["form"]
+    assert (form["name"].value(), form["scopes"].value(), form["weekly_ceiling"].value()) == ("ci", ["batch:read"], 7)
+    answer = ada.post(path, {"name": "ci two", "scopes": SCOPES, "weekly_ceiling": "8"}, follow=True)
+    assert "“ci two” is changed" in answer.content.decode()
+    changed = ApiKey.objects.get()
+    assert (changed.name, changed.scopes, changed.weekly_ceiling_cents) == ("ci two", SCOPES, 800)
+
+
+def test_rotation_shows_the_new_secret_once_and_the_former_works_on(ada, acme):
+    key = make_key(acme)
+    path = f"/keys/{key.caller.key_id}"
+    assert "shown once" in ada.get(f"{path}/rotate").content.decode()
+    answer = ada.post(f"{path}/rotate", {"overlap": "24"})
+    (secret,) = set(SECRET.findall(answer.content.decode()))
+    assert keys.authenticate(f"Bearer {secret}") == keys.authenticate(key.header)
+    page = ada.get("/keys").content.decode()
+    assert "former secret until" in page
+    assert secret not in page
+    ada.post(f"{path}/end-overlap")
+    with pytest.raises(Unauthenticated):
+        keys.authenticate(key.header)
+    assert keys.authenticate(f"Bearer {secret}") == key.caller
+
+
+@pytest.mark.parametrize("verb", ["edit", "rotate", "end-overlap", "revoke"])
+def test_foreign_key_answers_like_an_unknown_one(ada, acme, verb):
+    foreign = make_key(make_organization("Globex"))
+    answers = [ada.post(f"/keys/{key_id}/{verb}") for key_id in (foreign.caller.key_id, "a" * 12)]
+    assert [answer.status_code for answer in answers] == [404, 404]
+    assert answers[0].content == answers[1].content

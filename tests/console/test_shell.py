@@ -4,29 +4,71 @@ import contextlib
 import re
 
 import pytest
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from django.test import Client
 
+from accounts.services import people
 from tests.console import scenes
-from tests.factories import make_key
+from tests.factories import PASSWORD, add_member, make_key, make_user, pass_second_factor
 
-ENTRANCE = ["/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", "/accounts/password/reset/done/"]
+ENTRANCE = [
+    "/accounts/confirm-email/",
+    "/accounts/login/",
+    "/accounts/signup/",
+    "/accounts/password/reset/",
+    "/accounts/password/reset/done/",
+]
 SIGNED_IN = [
     "/dashboard",
     "/jobs",
     "/jobs/new",
     "/keys",
+    "/members",
+    "/members/leave",
+    "/audit",
+    "/organizations/new",
     "/accounts/password/change/",
     "/accounts/email/",
+    "/accounts/2fa/",
+    "/accounts/sessions/",
     "/accounts/logout/",
 ]
 
 
+PROTECTED = [
+    "/accounts/2fa/totp/deactivate/",
+    "/accounts/2fa/webauthn/add/",
+    "/accounts/2fa/webauthn/",
+    "/accounts/2fa/recovery-codes/",
+    "/accounts/2fa/recovery-codes/generate/",
+    "/accounts/2fa/",
+    "/accounts/2fa/reauthenticate/",
+    "/accounts/reauthenticate/",
+]
+
+
 @pytest.fixture
-def pages(ada, acme, client):
+def guarded(acme):
+    """A browser of somebody with two factors, who has just given the password again."""
+    person, browser = add_member(acme, "mary"), Client()
+    browser.force_login(person)
+    pass_second_factor(browser, person)
+    RecoveryCodes.activate(person)
+    browser.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    return browser
+
+
+@pytest.fixture
+def pages(ada, acme, client, guarded):
     """Every page in its fullest form, with its path."""
     make_key(acme)
     jobs = [scene(acme) for scene in (scenes.quoted, scenes.running, scenes.done, scenes.failed)]
     signed_in = SIGNED_IN + [f"/jobs/{job.pk}" for job in jobs]
-    return [(path, client.get(path)) for path in ENTRANCE] + [(path, ada.get(path)) for path in signed_in]
+    people.verify_address(user_id=make_user("ada").pk)
+    ada.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    signed_in.append("/accounts/2fa/totp/activate/")
+    visits = [(client, ENTRANCE), (ada, signed_in), (guarded, PROTECTED)]
+    return [(path, browser.get(path)) for browser, paths in visits for path in paths]
 
 
 def test_no_page_carries_inline_code_or_styles_or_another_host(pages):
@@ -37,7 +79,7 @@ def test_no_page_carries_inline_code_or_styles_or_another_host(pages):
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=", html), path
         loaded = re.findall(r"<(?:script|img|link|iframe|source|use)[^>]*?(?:src|href)=\"([^\"]*)\"", html)
         assert loaded, path
-        assert all(address.startswith("/static/") for address in loaded), path
+        assert all(address.startswith(("/static/", "data:image/svg+xml;")) for address in loaded), path
         assert "default-src 'self'" in answer["Content-Security-Policy"]
 
 

@@ -3,9 +3,11 @@
 import json
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.test import Client
 
 from accounts.models import ApiKey, Membership, User
 from accounts.services import keys
@@ -30,6 +32,16 @@ def test_a_new_account_can_sign_in_call_the_api_and_pay(tmp_path: Path) -> None:
     assert Membership.objects.get(user__email="demo@example.com").role == "owner"
     assert balances.get(caller.organization_id).available_nano == cents_to_nano(2_000)
     assert (tmp_path / "demo.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_person_of_the_demo_signs_in_without_any_mail(
+    tmp_path: Path, client: Client, mailoutbox: list[Any]
+) -> None:
+    made = account(tmp_path / "demo.json")
+    answer = client.post("/accounts/login/", {"login": made["email"], "password": made["password"]})
+    assert (answer.status_code, answer["Location"]) == (302, "/dashboard")
+    assert client.get("/dashboard").status_code == 200
+    assert mailoutbox == []
 
 
 def test_the_person_made_the_key_and_is_staff_too(tmp_path: Path) -> None:

@@ -75,6 +75,28 @@ def test_production_refuses_a_short_secret() -> None:
     assert "SECRET_KEY must have at least 50 characters." in done.stderr
 
 
+def sign_in_pages(**variables: str) -> str:
+    show = (
+        "from django.urls import get_resolver; print(sorted(n for n in get_resolver().reverse_dict if str(n).endswith"
+    )
+    done = manage("development", "shell", "--no-imports", "-c", f"{show}('_login')))", **variables)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_signing_in_with_an_account_elsewhere_is_off_until_its_client_is_named() -> None:
+    google = {"ANEX_GOOGLE_CLIENT_ID": "id", "ANEX_GOOGLE_CLIENT_SECRET": "secret"}
+    github = {"ANEX_GITHUB_CLIENT_ID": "id", "ANEX_GITHUB_CLIENT_SECRET": "secret"}
+    assert sign_in_pages() == "['account_login']"
+    assert sign_in_pages(ANEX_GOOGLE_CLIENT_ID="id") == "['account_login']"
+    assert sign_in_pages(**google) == "['account_login', 'google_login']"
+    assert sign_in_pages(**google, **github) == "['account_login', 'github_login', 'google_login']"
+    show = "from django.conf import settings; print(settings.CONTENT_SECURITY_POLICY['DIRECTIVES']['form-action'])"
+    allowed = manage("development", "shell", "--no-imports", "-c", show, **google).stdout
+    assert "https://accounts.google.com" in allowed
+    assert "github" not in allowed
+
+
 def test_development_reads_every_setting_from_its_files(tmp_path: Path) -> None:
     shutil.copytree(BASE_DIR / "anex" / "settings", tmp_path / "anex" / "settings")
     (tmp_path / ".env").write_text("ANEX_REGION=eu\nDATABASE_URL=postgres://a@one/anex\nANEX_S3_BUCKET=bucket\n")

@@ -10,7 +10,7 @@ from inference.backends import registry
 from inference.models import Backend
 from jobs.models import Job
 from tests.console import scenes
-from tests.factories import make_key, make_organization, make_user
+from tests.factories import make_key, make_organization, make_user, staff_browser
 
 pytestmark = pytest.mark.django_db
 
@@ -18,9 +18,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def root():
     """A browser in which a superuser is signed in."""
-    client = Client()
-    client.force_login(make_user("root", is_staff=True, is_superuser=True))
-    return client
+    return staff_browser()
 
 
 @pytest.fixture
@@ -86,6 +84,15 @@ def test_suspending_and_resuming_reach_the_keys_and_are_audited(root, acme):
     ]
 
 
+def test_in_flight_limit_is_set_with_a_reason(root, acme):
+    path = f"/admin/accounts/organization/{acme.pk}/limit/"
+    root.post(path, {"reason": "launch week", "limit": "500"})
+    acme.refresh_from_db()
+    assert acme.in_flight_limit == 500
+    assert "Enter a whole number" in root.post(path, {"reason": "x", "limit": "1e9"}).content.decode()
+    assert AuditEvent.objects.get(action="organization.limit").reason == "launch week"
+
+
 def test_action_without_a_reason_changes_nothing(root, acme):
     answer = act(root, "accounts/organization", acme.pk, "suspend", "  ")
     assert "This field is required" in answer.content.decode()
@@ -136,8 +143,7 @@ def test_action_on_nothing_is_not_found(root, pk):
 
 
 def test_staff_without_the_permission_cannot_act(acme):
-    client = Client()
-    client.force_login(make_user("clerk", is_staff=True))
+    client = staff_browser("clerk", is_superuser=False)
     assert client.post(f"/admin/accounts/organization/{acme.pk}/suspend/", {"reason": "x"}).status_code == 403
 
 

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from accounts.models import User
 from accounts.selectors import memberships
-from accounts.services import keys, organizations
+from accounts.services import keys, organizations, people
 from anex.core.actors import Actor, system
 from anex.core.errors import AnexError
 from anex.core.money import cents_to_nano
@@ -69,13 +69,14 @@ def _user(password: str) -> User:
         user.is_staff = user.is_superuser = True
         user.set_password(password)
         user.save()
+    people.verify_address(user_id=user.pk)
     return user
 
 
 def _organization(user: User) -> UUID:
-    membership = memberships.current(user.pk)
-    if membership:
-        return membership.organization_id
+    mine = memberships.of_person(user.pk)
+    if mine:
+        return mine[0].organization_id
     return organizations.create(name="Demo", owner_id=user.pk, actor=_ACTOR).pk
 
 

@@ -1,0 +1,18 @@
+"""The table of Django's database cache, which counts attempts to sign in (settings: CACHES)."""
+
+from django.db import migrations
+
+CREATE = """
+CREATE TABLE accounts_cache (
+    cache_key varchar(255) PRIMARY KEY,
+    value text NOT NULL,
+    expires timestamptz NOT NULL
+);
+CREATE INDEX accounts_cache_expires ON accounts_cache (expires);
+"""
+
+
+class Migration(migrations.Migration):
+    dependencies = [("accounts", "0006_key_limits")]
+
+    operations = [migrations.RunSQL(CREATE, "DROP TABLE accounts_cache;")]

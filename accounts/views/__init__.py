@@ -1,0 +1,1 @@
+"""Console pages of accounts, one module per page."""

@@ -8,5 +8,6 @@ urlpatterns = [
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("", include("accounts.urls")),
+    path("", include("billing.urls")),
     path("batch/v1/", include("jobs.urls")),
 ]

@@ -55,6 +55,9 @@ class Transfer(models.Model):
         GRANT = "grant"
         CHARGE = "charge"
         CORRECTION = "correction"
+        REFUND = "refund"
+        EXPIRY = "expiry"
+        PAYMENT = "payment"
 
     source = models.CharField(max_length=120, unique=True, help_text="What caused it; a cause moves money once")
     debit = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -64,6 +67,12 @@ class Transfer(models.Model):
     actor = models.CharField(max_length=80)
     reason = models.TextField(blank=True)
     at = models.DateTimeField(db_default=Now())
+    balance_after_nano = models.BigIntegerField(
+        null=True, editable=False, help_text="The organization's balance after the line; set by the database"
+    )
+    about = models.ForeignKey(
+        "self", null=True, on_delete=models.PROTECT, related_name="+", help_text="The charge that a refund gives back"
+    )
 
     class Meta:
         constraints: ClassVar = [
@@ -74,6 +83,8 @@ class Transfer(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["debit", "-id"], name="transfer_debits"),
             models.Index(fields=["credit", "-id"], name="transfer_credits"),
+            models.Index(fields=["debit", "-at", "-id"], name="transfer_debits_by_time"),
+            models.Index(fields=["credit", "-at", "-id"], name="transfer_credits_by_time"),
         ]
 
     def __str__(self) -> str:
@@ -108,6 +119,42 @@ class Hold(models.Model):
                 ),
                 name="hold_open_or_fully_settled",
             ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["account", "-placed_at", "-id"], name="holds_by_time"),
+            models.Index(fields=["account", "-settled_at", "-id"], name="releases_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return self.source
+
+
+class Grant(models.Model):
+    """Free credits that are taken back, as far as they are unspent, when their time is over."""
+
+    source = models.CharField(max_length=100, unique=True, help_text="The source of the grant's ledger line")
+    account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="+")
+    amount_nano = models.BigIntegerField()
+    given_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()
+    expired_at = models.DateTimeField(null=True)
+    expired_nano = models.BigIntegerField(null=True, help_text="What was unspent and taken back")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(expired_at__isnull=True, expired_nano__isnull=True)
+                | Q(
+                    expired_at__isnull=False,
+                    expired_nano__isnull=False,
+                    expired_nano__gte=0,
+                    expired_nano__lte=F("amount_nano"),
+                ),
+                name="grant_expires_once_within_itself",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["expires_at"], condition=Q(expired_at=None), name="grants_that_will_expire")
         ]
 
     def __str__(self) -> str:

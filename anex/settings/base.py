@@ -135,6 +135,11 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "batch"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+# One that no worker took within its minute is dropped: the next one does the same.
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "jobs.sweep", "schedule": 60.0, "options": {"expires": 60.0}},
+    "money": {"task": "billing.sweep", "schedule": 60.0, "options": {"expires": 60.0}},
+}
 
 # The region this process serves (DESIGN: storage, queues and backends are per region).
 ANEX_REGION = env.str("ANEX_REGION", default="world")

@@ -14,6 +14,7 @@ SIGNED_IN = [
     "/jobs",
     "/jobs/new",
     "/keys",
+    "/credits",
     "/accounts/password/change/",
     "/accounts/email/",
     "/accounts/logout/",

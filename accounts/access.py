@@ -17,7 +17,9 @@ from accounts.selectors import memberships
 from anex.core.actors import Actor
 from anex.core.errors import Forbidden, NotFound
 
-_OPEN_WHILE_SUSPENDED = frozenset({Action.VIEW, Action.DOWNLOAD_RESULT, Action.CANCEL_JOB, Action.REVOKE_KEY})
+_OPEN_WHILE_SUSPENDED = frozenset(
+    {Action.VIEW, Action.DOWNLOAD_RESULT, Action.CANCEL_JOB, Action.REVOKE_KEY, Action.MANAGE_BILLING}
+)
 
 
 @dataclass(frozen=True, slots=True)

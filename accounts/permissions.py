@@ -17,14 +17,16 @@ class Action(StrEnum):
     DOWNLOAD_RESULT = "download_result"
     CREATE_KEY = "create_key"
     REVOKE_KEY = "revoke_key"
+    MANAGE_BILLING = "manage_billing"
 
 
 _WORK = frozenset({Action.VIEW, Action.SUBMIT_JOB, Action.APPROVE_JOB, Action.CANCEL_JOB, Action.DOWNLOAD_RESULT})
 _KEYS = frozenset({Action.CREATE_KEY, Action.REVOKE_KEY})
+_BILLING = frozenset({Action.MANAGE_BILLING})
 
 ALLOWED: dict[str, frozenset[Action]] = {
-    "owner": _WORK | _KEYS,
-    "admin": _WORK | _KEYS,
+    "owner": _WORK | _KEYS | _BILLING,
+    "admin": _WORK | _KEYS | _BILLING,
     "member": _WORK,
 }
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from unfold.admin import ModelAdmin
@@ -12,10 +12,10 @@ from unfold.decorators import action
 
 from anex.core.actors import Actor
 from anex.core.errors import AnexError
-from anex.core.money import format_dollars
+from anex.core.money import cents_to_nano, format_dollars
 from billing.forms import CreditLimitForm, CreditsForm, GrantForm, RefundForm
-from billing.models import Account, Grant, Hold, Transfer
-from billing.services import corrections, credit_limits, grants, payments, refunds
+from billing.models import Account, Grant, Hold, Topup, Transfer
+from billing.services import corrections, credit_limits, grants, payments, refunds, topups
 
 
 class ReadOnlyAdmin(ModelAdmin):
@@ -227,6 +227,61 @@ class GrantAdmin(ReadOnlyAdmin):
     @admin.display(ordering="expired_nano")
     def taken_back(self, grant: Grant) -> str:
         return "-" if grant.expired_nano is None else format_dollars(grant.expired_nano)
+
+
+@admin.register(Topup)
+class TopupAdmin(ReadOnlyAdmin):
+    """Payments, newest first, and the way to send one back."""
+
+    list_display = ("created_at", "organization", "amount", "state", "gateway", "automatic", "payment_ref")
+    list_filter = ("state", "gateway", "automatic")
+    list_select_related = ("organization",)
+    search_fields = ("id", "payment_ref", "checkout_ref", "organization__name")
+    fields = (
+        *("id", "organization", "amount", "state", "failure", "gateway", "automatic", "checkout_ref", "payment_ref"),
+        *("created_by", "created_at", "paid_at"),
+    )
+    ordering = ("-created_at",)
+    actions_detail = ("refund",)
+
+    @admin.display(ordering="cents")
+    def amount(self, topup: Topup) -> str:
+        return format_dollars(cents_to_nano(topup.cents))
+
+    @action(  # type: ignore[untyped-decorator]
+        description="Refund", url_path="refund", permissions=["grant_credits"]
+    )
+    def refund(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Send a payment back, or a part of it; the credits go with it."""
+        topup = self.get_object(request, object_id)
+        if topup is None:
+            raise Http404
+        form = RefundForm(request.POST if request.method == "POST" else None)
+        if form.is_valid():
+            try:
+                topups.refund(
+                    topup_id=topup.pk,
+                    cents=int(form.cleaned_data["dollars"] * 100),
+                    reason=form.cleaned_data["reason"],
+                    key=form.cleaned_data["nonce"],
+                    actor=Actor("staff", str(request.user.pk)),
+                )
+            except AnexError as error:
+                form.add_error(None, error.message)
+            else:
+                messages.success(request, "The refund is on its way, and the credits are taken back.")
+                return redirect("admin:billing_topup_change", object_id)
+        context = self.admin_site.each_context(request) | {
+            "title": "Refund a payment",
+            "explanation": f"{format_dollars(cents_to_nano(topup.cents))} paid by {topup.organization}.",
+            "form": form,
+            "opts": self.opts,
+        }
+        return TemplateResponse(request, "admin/billing/credits_form.html", context)
+
+    def has_grant_credits_permission(self, request: HttpRequest, object_id: object = None) -> bool:
+        """Who may change balances."""
+        return request.user.has_perm("billing.grant_credits")
 
 
 @admin.register(Hold)

@@ -1,6 +1,7 @@
 """Forms of the staff area and of the credits page."""
 
 from datetime import UTC, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from unfold.widgets import (
 
 from accounts.models import Organization
 from billing import ledger
+from billing.models import AutoTopup
 
 
 class CreditsForm(forms.Form):
@@ -94,3 +96,55 @@ class LedgerForm(forms.Form):
         self.full_clean()
         data = self.cleaned_data
         return ledger.days(data.get("start"), data.get("end"), data.get("kind") or "")
+
+
+def _cents(dollars: Decimal | None) -> int:
+    return int((dollars or 0) * 100)
+
+
+class TopupForm(forms.Form):
+    """How much to pay. The hidden id makes a form sent twice one payment."""
+
+    topup_id = forms.UUIDField(widget=forms.HiddenInput)
+    dollars = forms.DecimalField(max_digits=8, decimal_places=2, label="Amount in US dollars", initial=Decimal(20))
+    save_method = forms.BooleanField(required=False, label="Save this payment method for automatic top-ups")
+
+    def clean_dollars(self) -> int:
+        """The amount in whole cents."""
+        return _cents(self.cleaned_data["dollars"])
+
+
+class AutoTopupForm(forms.Form):
+    """When to charge the saved payment method."""
+
+    enabled = forms.BooleanField(required=False, label="Top up automatically")
+    threshold = forms.DecimalField(
+        required=False, max_digits=8, decimal_places=2, label="When less than this is available"
+    )
+    dollars = forms.DecimalField(required=False, max_digits=8, decimal_places=2, label="Add this much")
+    monthly_cap = forms.DecimalField(
+        required=False,
+        max_digits=9,
+        decimal_places=2,
+        label="But in a month at most",
+        help_text="A calendar month in UTC.",
+    )
+
+    @classmethod
+    def of(cls, row: AutoTopup | None) -> "AutoTopupForm":
+        """The form as the organization set it last."""
+        if row is None:
+            return cls()
+        amounts = {"threshold": row.threshold_cents, "dollars": row.cents, "monthly_cap": row.monthly_cap_cents}
+        filled = {name: Decimal(cents) / 100 for name, cents in amounts.items() if cents}
+        return cls(initial={"enabled": row.enabled, **filled})
+
+    def terms(self) -> dict[str, Any]:
+        """What the service needs of a valid form, in cents."""
+        data = self.cleaned_data
+        return {
+            "enabled": data["enabled"],
+            "threshold_cents": _cents(data["threshold"]),
+            "cents": _cents(data["dollars"]),
+            "monthly_cap_cents": _cents(data["monthly_cap"]),
+        }

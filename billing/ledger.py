@@ -6,6 +6,8 @@ from datetime import UTC, date, datetime, time, timedelta
 KINDS: dict[str, str] = {
     "grant": "Grant",
     "payment": "Payment",
+    "payment_refund": "Payment refunded",
+    "dispute": "Payment disputed",
     "charge": "Charge",
     "refund": "Refund",
     "correction": "Correction",
@@ -63,6 +65,11 @@ class Entry:
     def label(self) -> str:
         """The kind in words."""
         return KINDS[self.kind]
+
+    @property
+    def topup_id(self) -> str | None:
+        """The payment that has a receipt."""
+        return self.source.removeprefix("topup:") if self.source.startswith("topup:") else None
 
     @property
     def job_id(self) -> str | None:

@@ -15,6 +15,7 @@ DATABASES = {
     | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
 }
 CELERY_BROKER_URL = env.str("REDIS_URL", default="redis://127.0.0.1:6379/0")
+ANEX_LOCAL_PAYMENTS = env.bool("ANEX_LOCAL_PAYMENTS", default=True)
 # Static files are served from where they lie in the source; nothing has to be collected first.
 WHITENOISE_AUTOREFRESH = True
 WHITENOISE_USE_FINDERS = True

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from accounts.access import Member, member_page
 from accounts.permissions import Action
 from anex.core import clock
-from billing import csv_export
+from billing import csv_export, gateways
 from billing.forms import LedgerForm
 from billing.ledger import Cursor, Entry, Filter
 from billing.selectors import balances, grants, ledger, statements
@@ -41,6 +41,7 @@ def credits_page(request: HttpRequest, member: Member) -> HttpResponse:
         "totals": ledger.totals(organization_id, wanted),
         "ending": grants.ending(organization_id),
         "months": statements.months(organization_id),
+        "may_add": member.may(Action.MANAGE_BILLING) and gateways.configured() is not None,
         "query": query.urlencode(),
         "is_first_page": before is None,
         "is_filtered": bool(wanted.kind or wanted.start or wanted.end),

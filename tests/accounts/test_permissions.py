@@ -4,7 +4,7 @@ from accounts.models import Membership
 from accounts.permissions import ALLOWED, Action, may
 
 WORK = ["view", "submit_job", "approve_job", "cancel_job", "download_result"]
-KEYS = ["create_key", "revoke_key"]
+KEYS = ["create_key", "revoke_key", "manage_billing"]
 
 CELLS = [(role, action, True) for role in ("owner", "admin") for action in WORK + KEYS]
 CELLS += [("member", action, True) for action in WORK]

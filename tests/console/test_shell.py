@@ -15,6 +15,7 @@ SIGNED_IN = [
     "/jobs/new",
     "/keys",
     "/credits",
+    "/credits/add",
     "/accounts/password/change/",
     "/accounts/email/",
     "/accounts/logout/",

@@ -10,4 +10,5 @@ urlpatterns = [
     path("", include("accounts.urls")),
     path("", include("billing.urls")),
     path("batch/v1/", include("jobs.urls")),
+    path("v1/", include("billing.api.urls")),
 ]

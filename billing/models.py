@@ -263,3 +263,25 @@ class LocalPayment(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class UsageRecord(models.Model):
+    """What a settled job or request consumed and cost, once per hold; written with its settlement."""
+
+    source = models.CharField(max_length=100, unique=True, help_text="The source of the hold")
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(help_text="When it was settled: the time of the charge's ledger line")
+    surface = models.CharField(max_length=20)
+    model_id = models.CharField(max_length=64)
+    key_id = models.CharField(max_length=12, blank=True)
+    requests = models.BigIntegerField()
+    input_tokens = models.BigIntegerField()
+    cached_tokens = models.BigIntegerField()
+    output_tokens = models.BigIntegerField()
+    amount_nano = models.BigIntegerField()
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["organization", "at"], name="usage_by_time")]
+
+    def __str__(self) -> str:
+        return self.source

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from billing.views import credits, topups, webhooks
+from billing.views import credits, topups, usage, webhooks
 
 urlpatterns = [
     path("credits", credits.credits_page, name="credits"),
@@ -12,6 +12,8 @@ urlpatterns = [
     path("credits/auto", topups.auto, name="auto_topup"),
     path("credits/payments/<uuid:topup_id>", topups.topup, name="topup"),
     path("credits/payments/<uuid:topup_id>/receipt", topups.receipt, name="receipt"),
+    path("usage", usage.usage_page, name="usage"),
+    path("usage.csv", usage.usage_csv, name="usage_csv"),
     path("billing/local/<uuid:topup_id>", webhooks.local_payment, name="local_payment"),
     path("billing/webhooks/<slug:gateway_name>", webhooks.webhook, name="payment_webhook"),
 ]

@@ -16,6 +16,7 @@ SIGNED_IN = [
     "/keys",
     "/credits",
     "/credits/add",
+    "/usage",
     "/accounts/password/change/",
     "/accounts/email/",
     "/accounts/logout/",

@@ -13,6 +13,7 @@ SIGNED_IN = [
     "/dashboard",
     "/jobs",
     "/jobs/new",
+    "/jobs/auto-approve",
     "/keys",
     "/credits",
     "/credits/add",

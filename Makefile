@@ -1,7 +1,7 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-all lint format migrations bench-memory
+.PHONY: help demo test test-all lint format migrations bench-memory bench-holds
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
@@ -11,6 +11,7 @@ help:
 	@echo "make format        let ruff format and mend the code"
 	@echo "make migrations    write missing migrations"
 	@echo "make bench-memory  a million rows through the pipeline; memory of each process"
+	@echo "make bench-holds   200 threads spend one balance; how long a hold takes"
 
 demo:
 	@$(RUN) app -m anex.supervisor $(ARGS)
@@ -38,3 +39,6 @@ migrations:
 
 bench-memory:
 	@$(RUN) dev tests/bench/memory.py $(ARGS)
+
+bench-holds:
+	@$(RUN) dev -m tests.bench.holds $(ARGS)

@@ -16,5 +16,7 @@ urlpatterns = [
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("", include("accounts.urls")),
+    path("", include("billing.urls")),
     path("batch/v1/", include("jobs.urls")),
+    path("v1/", include("billing.api.urls")),
 ]

@@ -10,6 +10,7 @@ class BillingConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from billing.checks import price_cards_are_valid
+        from billing.checks import price_cards_are_valid, stripe_is_whole
 
         register(price_cards_are_valid)
+        register(stripe_is_whole)

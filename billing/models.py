@@ -1,8 +1,10 @@
-"""Tables of money: accounts, the transfers between them, and holds on what an organization has.
+"""Tables of money: accounts, the transfers between them, holds on what an organization has, and payments.
 
-Nothing here is written by the ORM: every change is one of the SQL functions the migrations create.
+What makes a balance (accounts, transfers, holds, grants) is never written by the ORM: every change is one of the
+SQL functions the migrations create.
 """
 
+import uuid
 from typing import ClassVar
 
 from django.db import models
@@ -55,6 +57,11 @@ class Transfer(models.Model):
         GRANT = "grant"
         CHARGE = "charge"
         CORRECTION = "correction"
+        REFUND = "refund"
+        EXPIRY = "expiry"
+        PAYMENT = "payment"
+        PAYMENT_REFUND = "payment_refund"
+        DISPUTE = "dispute"
 
     source = models.CharField(max_length=120, unique=True, help_text="What caused it; a cause moves money once")
     debit = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -64,6 +71,12 @@ class Transfer(models.Model):
     actor = models.CharField(max_length=80)
     reason = models.TextField(blank=True)
     at = models.DateTimeField(db_default=Now())
+    balance_after_nano = models.BigIntegerField(
+        null=True, editable=False, help_text="The organization's balance after the line; set by the database"
+    )
+    about = models.ForeignKey(
+        "self", null=True, on_delete=models.PROTECT, related_name="+", help_text="The charge that a refund gives back"
+    )
 
     class Meta:
         constraints: ClassVar = [
@@ -74,6 +87,8 @@ class Transfer(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["debit", "-id"], name="transfer_debits"),
             models.Index(fields=["credit", "-id"], name="transfer_credits"),
+            models.Index(fields=["debit", "-at", "-id"], name="transfer_debits_by_time"),
+            models.Index(fields=["credit", "-at", "-id"], name="transfer_credits_by_time"),
         ]
 
     def __str__(self) -> str:
@@ -111,6 +126,164 @@ class Hold(models.Model):
                 name="hold_open_or_fully_settled",
             ),
         ]
+        indexes: ClassVar = [
+            models.Index(fields=["account", "-placed_at", "-id"], name="holds_by_time"),
+            models.Index(fields=["account", "-settled_at", "-id"], name="releases_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return self.source
+
+
+class Grant(models.Model):
+    """Free credits that are taken back, as far as they are unspent, when their time is over."""
+
+    source = models.CharField(max_length=100, unique=True, help_text="The source of the grant's ledger line")
+    account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="+")
+    amount_nano = models.BigIntegerField()
+    given_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()
+    expired_at = models.DateTimeField(null=True)
+    expired_nano = models.BigIntegerField(null=True, help_text="What was unspent and taken back")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(expired_at__isnull=True, expired_nano__isnull=True)
+                | Q(
+                    expired_at__isnull=False,
+                    expired_nano__isnull=False,
+                    expired_nano__gte=0,
+                    expired_nano__lte=F("amount_nano"),
+                ),
+                name="grant_expires_once_within_itself",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["expires_at"], condition=Q(expired_at=None), name="grants_that_will_expire")
+        ]
+
+    def __str__(self) -> str:
+        return self.source
+
+
+class Topup(models.Model):
+    """A payment an organization was asked for. Its id is the idempotency key of everything about it."""
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        PAID = "paid"
+        FAILED = "failed"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
+    gateway = models.CharField(max_length=20)
+    cents = models.BigIntegerField()
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    automatic = models.BooleanField(default=False)
+    saves_method = models.BooleanField(default=False)
+    checkout_ref = models.CharField(max_length=200, blank=True)
+    payment_ref = models.CharField(max_length=200, blank=True)
+    created_by = models.CharField(max_length=80)
+    created_at = models.DateTimeField(auto_now_add=True)
+    paid_at = models.DateTimeField(null=True)
+    failure = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(cents__gt=0), name="topup_amount_positive"),
+            models.UniqueConstraint(
+                fields=["organization"],
+                condition=Q(automatic=True, state="open"),
+                name="one_automatic_topup_under_way",
+            ),
+            models.UniqueConstraint(
+                fields=["gateway", "payment_ref"], condition=~Q(payment_ref=""), name="one_topup_per_payment"
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["organization", "-created_at"]),
+            models.Index(fields=["created_at"], condition=Q(state="open"), name="topups_under_way"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class PaymentEvent(models.Model):
+    """What a gateway reported, once per id of its own. One that came before its payment is known waits here."""
+
+    gateway = models.CharField(max_length=20)
+    event_id = models.CharField(max_length=200)
+    kind = models.CharField(max_length=10)
+    payment_ref = models.CharField(max_length=200, blank=True)
+    cause = models.CharField(max_length=10, blank=True)
+    about = models.CharField(max_length=200, blank=True)
+    cents = models.BigIntegerField(default=0)
+    received_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["gateway", "event_id"], name="one_row_per_payment_event")
+        ]
+        indexes: ClassVar = [models.Index(fields=["gateway", "payment_ref"], name="events_of_a_payment")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.event_id}"
+
+
+class AutoTopup(models.Model):
+    """When to charge an organization's saved payment method, and the method."""
+
+    organization = models.OneToOneField(Organization, on_delete=models.PROTECT, related_name="+")
+    enabled = models.BooleanField(default=False)
+    threshold_cents = models.BigIntegerField(default=0)
+    cents = models.BigIntegerField(default=0)
+    monthly_cap_cents = models.BigIntegerField(default=0)
+    gateway = models.CharField(max_length=20)
+    customer_ref = models.CharField(max_length=200)
+    method_ref = models.CharField(max_length=200)
+    failure = models.CharField(max_length=200, blank=True)
+
+    def __str__(self) -> str:
+        return str(self.organization_id)
+
+
+class LocalPayment(models.Model):
+    """A payment on our own payment page; its id is the top-up's."""
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        PAID = "paid"
+        DECLINED = "declined"
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    cents = models.BigIntegerField()
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    saves_method = models.BooleanField(default=False)
+    refunds = models.JSONField(default=dict, help_text="Cents by key")
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class UsageRecord(models.Model):
+    """What a settled job or request consumed and cost, once per hold; written with its settlement."""
+
+    source = models.CharField(max_length=100, unique=True, help_text="The source of the hold")
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(help_text="When it was settled: the time of the charge's ledger line")
+    surface = models.CharField(max_length=20)
+    model_id = models.CharField(max_length=64)
+    key_id = models.CharField(max_length=12, blank=True)
+    requests = models.BigIntegerField()
+    input_tokens = models.BigIntegerField()
+    cached_tokens = models.BigIntegerField()
+    output_tokens = models.BigIntegerField()
+    amount_nano = models.BigIntegerField()
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["organization", "at"], name="usage_by_time")]
 
     def __str__(self) -> str:
         return self.source

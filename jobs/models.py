@@ -105,6 +105,18 @@ class Job(models.Model):
         return str(self.id)
 
 
+class AutoApproval(models.Model):
+    """Whether an organization's quotes are approved without a person, and up to what; null means no ceiling."""
+
+    organization = models.OneToOneField(Organization, on_delete=models.PROTECT, related_name="+")
+    enabled = models.BooleanField(default=False)
+    max_job_cents = models.BigIntegerField(null=True)
+    max_day_cents = models.BigIntegerField(null=True)
+
+    def __str__(self) -> str:
+        return str(self.organization_id)
+
+
 class JobEvent(models.Model):
     """A step of a job's life, written in the transaction that made it."""
 

@@ -44,6 +44,11 @@ _start_services()
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop what this process started."""
+    stop()
+
+
+def stop() -> None:
+    """End the services that were started here and remove their files."""
     while _started:
         _started.pop().stop()
     if _state.name:

@@ -3,7 +3,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from anex.console.views import dashboard, jobs, keys, submit
+from anex.console.views import auto_approve, dashboard, jobs, keys, submit
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="dashboard"), name="home"),
@@ -16,6 +16,7 @@ urlpatterns = [
     path("keys/<str:key_id>/end-overlap", keys.key_end_overlap, name="key_end_overlap"),
     path("keys/<str:key_id>/revoke", keys.key_revoke, name="key_revoke"),
     path("jobs", jobs.job_list, name="jobs"),
+    path("jobs/auto-approve", auto_approve.auto_approve, name="auto_approve"),
     path("jobs/new", submit.new, name="job_new"),
     path("jobs/new/upload", submit.upload, name="job_upload"),
     path("jobs/<uuid:job_id>", jobs.job_page, name="job"),

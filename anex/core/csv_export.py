@@ -23,7 +23,7 @@ def response(
 
 def cell(value: object) -> object:
     """The value as it goes into a cell: text that would be a formula gets an apostrophe in front."""
-    if isinstance(value, str) and value.startswith(_FORMULA):
+    if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA):
         return f"'{value}"
     return value
 

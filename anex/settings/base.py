@@ -158,7 +158,10 @@ SPECTACULAR_SETTINGS = {
 
 CELERY_TASK_IGNORE_RESULT = True
 # A sweep that no worker took within its minute is made up for by the next one.
-CELERY_BEAT_SCHEDULE = {"sweep": {"task": "jobs.sweep", "schedule": 60.0, "options": {"expires": 60.0}}}
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "jobs.sweep", "schedule": 60.0, "options": {"expires": 60.0}},
+    "money": {"task": "billing.sweep", "schedule": 60.0, "options": {"expires": 60.0}},
+}
 CELERY_TASK_DEFAULT_QUEUE = "batch"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # A worker whose broker is away goes on looking at Postgres, for as long as it takes.
@@ -192,6 +195,16 @@ if ANEX_S3_BUCKET:
             ]
         ),
     ]
+
+# Payments go through Stripe when its key is named; its events come to /billing/webhooks/stripe.
+ANEX_STRIPE_SECRET_KEY = env.str("ANEX_STRIPE_SECRET_KEY", default="")
+ANEX_STRIPE_WEBHOOK_SECRET = env.str("ANEX_STRIPE_WEBHOOK_SECRET", default="")
+ANEX_STRIPE_API_BASE = env.str("ANEX_STRIPE_API_BASE", default="https://api.stripe.com")
+# Our own payment page, on which no money moves: anyone who signs up can give themselves credits.
+ANEX_LOCAL_PAYMENTS = env.bool("ANEX_LOCAL_PAYMENTS", default=False)
+if ANEX_STRIPE_SECRET_KEY:
+    # The form of a top-up is answered with a redirect to Stripe's page.
+    CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"] = ["'self'", "https://checkout.stripe.com"]
 
 # Seconds without a heartbeat after which a worker's chunks may be claimed by another.
 ANEX_LEASE_SECONDS = env.float("ANEX_LEASE_SECONDS", default=30.0)

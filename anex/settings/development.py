@@ -14,6 +14,7 @@ SECRET_KEY = env.str("SECRET_KEY", default="development-only-key-not-for-product
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", "testserver"]
 DATABASES = {"default": database(env.db_url("DATABASE_URL", default="postgres://postgres@127.0.0.1:5432/anex"))}
 CELERY_BROKER_URL = env.str("REDIS_URL", default="redis://127.0.0.1:6379/0")
+ANEX_LOCAL_PAYMENTS = env.bool("ANEX_LOCAL_PAYMENTS", default=True)
 # Static files are served from where they lie in the source; nothing has to be collected first.
 WHITENOISE_AUTOREFRESH = True
 WHITENOISE_USE_FINDERS = True

@@ -52,6 +52,8 @@ UNFOLD = {
                 ("Balances", "account_balance_wallet", "billing_account"),
                 ("Ledger", "receipt_long", "billing_transfer"),
                 ("Holds", "lock_clock", "billing_hold"),
+                ("Payments", "payments", "billing_topup"),
+                ("Expiring grants", "hourglass_bottom", "billing_grant"),
             ),
             _pages(
                 "Work",

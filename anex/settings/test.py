@@ -10,6 +10,7 @@ DATABASES = {"default": env.db_url("DATABASE_URL")}
 CELERY_BROKER_URL = env.str("REDIS_URL")
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+ANEX_LOCAL_PAYMENTS = True
 # Static files are served from where they lie in the source; nothing has to be collected first.
 WHITENOISE_AUTOREFRESH = True
 WHITENOISE_USE_FINDERS = True

@@ -1,36 +1,93 @@
-"""Credits given for free."""
+"""Credits given for free, for good or until a day."""
 
+from datetime import datetime
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from accounts.services import audit
-from anex.core.actors import Actor
-from anex.core.money import cents_to_nano
+from anex.core import clock
+from anex.core.actors import Actor, system
+from anex.core.errors import InvalidRequest
+from anex.core.money import cents_to_nano, format_dollars
 from billing import amounts
-from billing.models import Transfer
+from billing.expiry import Expiring, unspent
+from billing.models import Account, Grant, Transfer
 from billing.services import verbs
 
 
 @transaction.atomic
-def give(*, organization_id: UUID, cents: int, reason: str, source: str, actor: Actor) -> bool:
+def give(
+    *,
+    organization_id: UUID,
+    cents: int,
+    reason: str,
+    source: str,
+    actor: Actor,
+    expires_at: datetime | None = None,
+) -> bool:
     """Add `cents` credits to an organization; False, and no change, when `source` was given before.
 
-    Raises InvalidRequest for an absurd amount, NotFound for an unknown organization, Conflict for a source
-    of another organization.
+    What is unspent at `expires_at` is taken back. Raises InvalidRequest for an absurd amount or an end that is
+    past, NotFound for an unknown organization, Conflict for a source of another organization.
     """
     amount_nano = cents_to_nano(cents)
     amounts.check(amount_nano)
-    outcome, _ = verbs.call(
-        "billing_transfer_v1", source, organization_id, "grants", amount_nano, Transfer.Kind.GRANT, str(actor), reason
-    )
-    if outcome == "moved":
-        audit.record(
-            organization_id=organization_id,
-            actor=actor,
-            action="credits.grant",
-            target=source[:64],
-            reason=reason,
-            details={"cents": cents},
+    if expires_at is None:
+        outcome, _ = verbs.call(
+            *("billing_transfer_v1", source, organization_id, "grants", amount_nano),
+            *(Transfer.Kind.GRANT, str(actor), reason),
         )
-    return outcome == "moved"
+    else:
+        if expires_at <= clock.now():
+            raise InvalidRequest("The grant would expire at once. Choose a later day.", param="expires_at")
+        outcome, _ = verbs.call(
+            "billing_give_grant_v1", source, organization_id, amount_nano, str(actor), reason, expires_at
+        )
+    if outcome != "moved":
+        return False
+    audit.record(
+        organization_id=organization_id,
+        actor=actor,
+        action="credits.grant",
+        target=source[:64],
+        reason=f"{format_dollars(amount_nano)}: {reason}",
+    )
+    return True
+
+
+def expire_due(now: datetime) -> int:
+    """Take back the unspent remainder of every grant whose end has come; answers how many grants ended.
+
+    Each account is its own transaction; safe to repeat and to run twice at once.
+    """
+    due = Grant.objects.filter(expires_at__lte=now, expired_at=None)
+    ended = 0
+    for account_id in due.values_list("account_id", flat=True).distinct():
+        ended += _expire_account(account_id, now)
+    return ended
+
+
+@transaction.atomic
+def _expire_account(account_id: int, now: datetime) -> int:
+    account = Account.objects.select_for_update(no_key=True).get(pk=account_id)
+    rows = Grant.objects.filter(account_id=account_id).order_by("given_at", "id")
+    grants = [Expiring(row.source, row.amount_nano, row.given_at, row.expires_at, row.expired_nano) for row in rows]
+    left = unspent(grants, _spent_after_each(account_id, [grant.given_at for grant in grants]), account.held_nano)
+    due = [grant.source for grant in grants if grant.taken_nano is None and grant.expires_at <= now]
+    for source in due:
+        verbs.call("billing_expire_grant_v1", source, left[source], str(system("grants")))
+    return len(due)
+
+
+def _spent_after_each(account_id: int, moments: list[datetime]) -> list[int]:
+    """What was charged from each moment until the next, and from the last until now, in nano-dollars."""
+    query = """
+        SELECT width_bucket(at, %s::timestamptz[]), sum(amount_nano) FROM billing_transfer
+        WHERE debit_id = %s AND kind = 'charge' AND at >= %s GROUP BY 1
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(query, [moments, account_id, moments[0]])
+        spent = dict(cursor.fetchall())
+    # Equal moments share the bucket of the last of them.
+    return [int(spent.get(place, 0)) for place in range(1, len(moments) + 1)]

@@ -21,7 +21,7 @@ from jobs.lifecycle import Status
 from jobs.models import Chunk, Job, Part
 from jobs.run.context import room_for_output
 from jobs.run.failures import Problem, fail_estimate
-from jobs.services import doorbell
+from jobs.services import auto_approvals, doorbell
 from jobs.services.transitions import advance
 
 log = logging.getLogger(__name__)
@@ -107,7 +107,10 @@ def cap_from(longest: int, room: int) -> int:
 
 
 def quote(job_id: UUID, *, output_cap: int) -> None:
-    """Freeze the prices, set the quote (in cents) and open the approval window; inside the caller's transaction."""
+    """Freeze the prices, set the quote (in cents) and open the approval window; inside the caller's transaction.
+
+    Where the organization's rule covers the quote, the job is approved at once.
+    """
     job = Job.objects.get(pk=job_id)
     card = price_cards.current(job.model_id)
     if card is None or job.row_count is None or job.est_input_tokens is None:
@@ -125,6 +128,7 @@ def quote(job_id: UUID, *, output_cap: int) -> None:
         est_processing_seconds=_expected_seconds(job.model_id, job.row_count),
         approval_expires_at=now + APPROVAL_WINDOW,
     )
+    auto_approvals.consider(job_id, now=now)
 
 
 def _expected_seconds(model_id: str, rows: int) -> int | None:

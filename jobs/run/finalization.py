@@ -12,10 +12,11 @@ from django.db import transaction
 from django.db.models import Sum
 
 from anex.core import clock
-from anex.core.actors import system
+from anex.core.actors import Actor, system
 from anex.core.money import NANO_PER_CENT, ceil_cents, cents_to_nano
+from anex.core.usage import Usage
 from billing import pricing
-from billing.services import holds
+from billing.services import holds, usage
 from jobs import storage
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job, Part
@@ -29,6 +30,7 @@ from jobs.storage.interface import Store, Stored
 log = logging.getLogger(__name__)
 
 COUNTS = ("success_rows", "error_rows", "format_error_rows", "truncated_rows")
+TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
 OUTCOMES = {"cancelled": Status.CANCELLED, "internal_error": Status.FAILED, "": Status.DONE}
 
 
@@ -80,10 +82,18 @@ def _settle(claim: Claim, stored: Stored | None, rows: int) -> bool:
         if job.status not in (Status.FINALIZING, Status.CANCELLING):
             return False
         delivered = Part.objects.filter(chunk__job_id=job.pk, chunk__kind=Chunk.Kind.ROWS)
-        sums = delivered.aggregate(cost=Sum("cost_nano"), **{name: Sum(name) for name in COUNTS})
+        sums = delivered.aggregate(cost=Sum("cost_nano"), **{name: Sum(name) for name in COUNTS + TOKENS})
         counts = {name: sums[name] or 0 for name in COUNTS}
         charge = _charge(job, delivered_nano=sums["cost"] or 0, answered_rows=rows - counts["error_rows"])
         settlement = holds.settle(source=f"job:{job.pk}", charge_nano=charge, actor=system("finalization"))
+        usage.record(
+            source=f"job:{job.pk}",
+            surface="batch",
+            model_id=job.model_id,
+            actor=Actor.parse(job.created_by),
+            requests=rows,
+            usage=Usage(*(sums[name] or 0 for name in TOKENS)),
+        )
         outcome = OUTCOMES[job.stop_reason]
         Chunk.objects.filter(job_id=job.pk).update(closed=True)
         return advance(

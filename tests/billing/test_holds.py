@@ -16,6 +16,7 @@ from anex.core.money import cents_to_nano
 from billing.models import Account, Hold, Transfer
 from billing.selectors import balances
 from billing.services import corrections, grants, holds
+from tests.bench.holds import spend
 
 ACTOR = system("tests")
 
@@ -227,3 +228,14 @@ def test_first_grants_at_once_create_one_account():
     )
     assert balances.get(organization.id).balance_nano == cents_to_nano(100)
     assert Account.objects.count() == 2
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_two_hundred_threads_never_overdraw_one_balance():
+    organization = Organization.objects.create(name="Acme")
+    grants.give(organization_id=organization.id, cents=300, reason="r", source="g", actor=ACTOR)
+    outcome = spend(organization.id, threads=200, holds_each=2)
+    assert (len(outcome.seconds), outcome.refused) == (300, 100)
+    assert outcome.lowest_nano >= 0
+    assert balances.get(organization.id) == balances.Balance(0, 0, 0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from anex.core.money import NANO_PER_CENT, NANO_PER_DOLLAR, cents_to_nano
 from anex.core.usage import Usage
 from billing import price_cards
-from billing.pricing import PriceCard, Rates, charge_nano, quote_nano, row_cost_nano
+from billing.pricing import Fees, NotSold, PriceCard, Rates, charge_nano, quote_nano, row_cost_nano
 
 MILLION = 1_000_000
 
@@ -85,7 +85,7 @@ def test_thousand_token_prices_of_reference_001(model, cents_per_thousand):
 def test_decision_prices_of_references_001_and_002():
     laya = price_cards.current("laya")
     assert row_cost_nano(laya, Usage(input_tokens=MILLION)) == dollars(0.005)
-    assert laya.realtime == Rates(input=dollars(0.033))
+    assert row_cost_nano(laya, Usage(input_tokens=MILLION), "realtime") == dollars(0.033)
     # A 300-token text asked ten questions bills a little over 3,000 tokens; the job's minimum is $0.05.
     asked = row_cost_nano(laya, Usage(input_tokens=3_100))
     assert charge_nano(laya, quote_nano=dollars(1), delivered_nano=asked, delivered_rows=1) == dollars(0.05)
@@ -186,3 +186,133 @@ def test_a_card_survives_being_frozen_into_a_job(model):
     price = price_cards.current(model)
     kept = msgspec.json.decode(msgspec.json.encode(price.frozen()))
     assert PriceCard.thaw(kept) == price
+
+
+def media_card(**changes):
+    fees = Fees(image=7, clip=11, video_second=13, video_minute=600, audio_minute=1_200)
+    return msgspec.structs.replace(card(), media=Rates(input=300, cached=75, output=1_500), fees=fees, **changes)
+
+
+@pytest.mark.parametrize("model", ["gemma4-12b", "nemotron-3-nano-omni-30b", "qwen3.8-27b"])
+def test_a_row_with_an_image_pays_media_rates_throughout_and_the_image(model):
+    price = price_cards.current(model)
+    usage = Usage(input_tokens=MILLION, output_tokens=MILLION, images=1)
+    assert price.media
+    assert row_cost_nano(price, usage) == price.media.input + price.media.output + price.fees.image // MILLION
+
+
+@pytest.mark.parametrize(
+    ("model", "usage", "fee"),
+    [
+        ("gemma4-12b", Usage(images=1), 0.0002),
+        ("gemma4-12b", Usage(clips=1, audio_ms=30_000), 0.0002),
+        ("gemma4-12b", Usage(clips=1, video_ms=60_000), 0.0002),
+        ("nemotron-3-nano-omni-30b", Usage(images=1), 0.0011),
+        ("nemotron-3-nano-omni-30b", Usage(clips=1, audio_ms=40 * 60_000), 0.0002),
+        ("qwen3.8-27b", Usage(images=3), 0.0003),
+        ("qwen3.8-27b", Usage(clips=1, video_ms=60_000), 0.0004 + 0.0003),
+        ("qwen3.8-27b", Usage(clips=1, video_ms=90_000), 0.0004 + 0.00045),
+        ("qwen3.8-27b", Usage(clips=2, video_ms=120_000, images=1), 0.0008 + 0.0006 + 0.0001),
+    ],
+)
+def test_fees_of_items_and_their_length_of_reference_002(model, usage, fee):
+    assert row_cost_nano(price_cards.current(model), usage) == dollars(fee)
+
+
+@pytest.mark.parametrize(
+    ("model", "usage", "cost"),
+    [
+        ("qwen3-vl-embedding-8b", Usage(input_tokens=MILLION, images=MILLION), 0.08 + 4),
+        ("qwen3-vl-embedding-8b", Usage(input_tokens=MILLION, clips=MILLION, video_ms=1), 0.08 + 60),
+        ("qwen3-vl-embedding-2b", Usage(input_tokens=MILLION, images=MILLION), 0.02 + 2),
+        ("qwen3-vl-embedding-2b", Usage(input_tokens=MILLION, clips=MILLION), 0.02 + 20),
+    ],
+)
+def test_media_rows_of_embedding_models_of_reference_001(model, usage, cost):
+    assert row_cost_nano(price_cards.current(model), usage) == dollars(cost)
+
+
+def test_a_higher_video_rate_costs_more_tokens_and_the_same_fees():
+    # Reference 001, video_fps: tokens per frame x (seconds x rate, rounded up, + 1), and charges that do not change.
+    price = price_cards.current("qwen3.8-27b")
+    frames = {rate: 30 * rate + 1 for rate in (1, 2)}
+    costs = {
+        rate: row_cost_nano(price, Usage(input_tokens=105 * frames[rate], clips=1, video_ms=30_000)) for rate in frames
+    }
+    assert costs[2] - costs[1] == 105 * 30 * 300
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens_in", "tokens_out", "rows", "cost"),
+    [
+        # 100,000 rows of 1,000 tokens in and 200 out on text rates: $12 + $12.
+        ("gemma4-12b", 1_000, 200, 100_000, 24.00),
+        ("nemotron-3-nano-omni-30b", 1_000, 200, 100_000, 24.00),
+        ("qwen3.8-27b", 1_000, 200, 100_000, 36.00),
+        # Small jobs cost the minimum.
+        ("gemma4-12b", 10, 10, 1, 0.05),
+        ("nemotron-3-nano-omni-30b", 10, 10, 1, 0.06),
+        ("qwen3.8-27b", 10, 10, 1, 0.12),
+        ("laya", 3_000, 0, 1, 0.05),
+        ("qwen3-embedding-8b", 100, 0, 1, 0.01),
+    ],
+)
+def test_jobs_of_published_rates_cost_what_the_rates_say(model, tokens_in, tokens_out, rows, cost):
+    price = price_cards.current(model)
+    row = row_cost_nano(price, Usage(input_tokens=tokens_in, output_tokens=tokens_out))
+    quote = quote_nano(price, rows=rows, input_tokens=rows * tokens_in, output_cap=tokens_out)
+    charge = charge_nano(price, quote_nano=quote, delivered_nano=rows * row, delivered_rows=rows)
+    assert charge == dollars(cost)
+    assert 0 <= quote - charge <= NANO_PER_CENT
+
+
+def test_the_realtime_column_is_another_price_and_null_is_not_sold():
+    laya, gemma = price_cards.current("laya"), price_cards.current("gemma4-12b")
+    # Reference 001: the example request bills 171 tokens at $0.033 per million.
+    assert row_cost_nano(laya, Usage(input_tokens=171), "realtime") == 171 * 33
+    assert laya.sells("realtime", media=False)
+    assert not gemma.sells("realtime", media=False)
+    for usage, column in [(Usage(input_tokens=1), "realtime"), (Usage(images=1), "realtime")]:
+        with pytest.raises(NotSold, match="realtime"):
+            row_cost_nano(gemma, usage, column)
+
+
+def test_media_on_a_model_without_a_media_price_is_not_sold():
+    with pytest.raises(NotSold, match="media"):
+        row_cost_nano(price_cards.current("laya"), Usage(images=1))
+    with pytest.raises(NotSold, match="media"):
+        quote_nano(card(), rows=0, input_tokens=0, output_cap=1, media_rows=1, media=Usage(images=1))
+
+
+def test_realtime_media_has_fees_of_its_own():
+    price = media_card(realtime_media=Rates(input=1_000), realtime_fees=Fees(video_second=2_000_000))
+    usage = Usage(input_tokens=MILLION, clips=1, video_ms=1_500)
+    assert row_cost_nano(price, usage, "realtime") == 1_000 + 3
+
+
+def test_half_a_minute_is_half_a_fee_and_a_row_is_rounded_up_once():
+    price = media_card()
+    assert row_cost_nano(price, Usage(video_ms=30_000, clips=0)) == 1
+    exact = (30 * 13 + 300) * MILLION
+    many = msgspec.structs.replace(price, fees=Fees(video_second=13 * MILLION, video_minute=600 * MILLION))
+    assert row_cost_nano(many, Usage(video_ms=30_000)) == exact // MILLION
+
+
+@given(cards(), rows_under_a_cap(), st.lists(st.tuples(*[st.integers(0, 10**6)] * 5), max_size=30), st.data())
+def test_no_job_with_media_costs_more_than_its_quote(price, job, items, data):
+    cap, rows = job
+    dear = msgspec.structs.replace(
+        price,
+        media=Rates(input=price.text.input * 2, cached=price.text.cached, output=price.text.output),
+        fees=Fees(*(data.draw(rates) for _ in range(5))),
+    )
+    sent = [Usage(n, data.draw(st.integers(0, n)), cap, i + 1, c, v, a) for n, i, c, v, a in items]
+    quote = quote_nano(
+        dear,
+        rows=len(rows),
+        input_tokens=sum(row.input_tokens for row in rows),
+        output_cap=cap,
+        media_rows=len(sent),
+        media=sum(sent, Usage()),
+    )
+    assert sum(row_cost_nano(dear, row) for row in rows + sent) <= quote

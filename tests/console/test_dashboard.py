@@ -14,7 +14,8 @@ def test_new_organization_sees_three_steps(ada):
     assert html.index("Add credits") < html.index("Create an API key") < html.index("Run a job")
 
 
-def test_without_credits_people_are_told_whom_to_ask_and_staff_can_grant(ada, acme):
+def test_where_nothing_can_be_bought_people_are_told_whom_to_ask_and_staff_can_grant(ada, acme, settings):
+    settings.ANEX_LOCAL_PAYMENTS = False
     assert f"ask for some for “{acme.name}”" in dashboard(ada)
     assert "grant-credits" not in dashboard(ada)
     User.objects.update(is_staff=True)

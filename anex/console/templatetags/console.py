@@ -24,6 +24,12 @@ def spent(nano: int) -> str:
 
 
 @register.filter
+def signed_dollars(nano: int) -> str:
+    """A change of an amount, e.g. `+$12.34` or `-$0.50`."""
+    return f"{'+' if nano > 0 else ''}{money.format_dollars(nano)}"
+
+
+@register.filter
 def cents_as_dollars(cents: int) -> str:
     """Whole cents as people read them, e.g. `$12.34`."""
     return money.format_dollars(money.cents_to_nano(cents))

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from accounts.access import Member, member_page
 from accounts.permissions import Action
 from accounts.selectors import keys
+from billing import gateways
 from billing.selectors import balances
 from jobs.lifecycle import TERMINAL, Status
 from jobs.selectors import jobs
@@ -34,6 +35,7 @@ def dashboard(request: HttpRequest, member: Member) -> HttpResponse:
         "balance": balance,
         "checklist": None if all(done.values()) else done,
         "may_create_key": member.may(Action.CREATE_KEY),
+        "may_add_credits": member.may(Action.MANAGE_BILLING) and gateways.configured() is not None,
     }
     return render(request, "console/dashboard.html", context | work)
 

@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 from django.db import connections
+from django.db.models import Sum
 
 from accounts.models import Organization
+from anex.core import clock
 from anex.core.actors import system
-from billing.selectors import balances
+from anex.core.money import cents_to_nano
+from billing.selectors import balances, usage
+from billing.usage import Span
 from inference.backends import registry, retries
 from jobs import storage
 from jobs.models import Job, Part, Worker
@@ -87,6 +91,19 @@ def test_every_row_is_answered_once_in_order_and_charged_once(acme: Organization
     assert after.held_nano == 0
     assert before.balance_nano - after.balance_nano == (job.charge_cents or 0) * 10_000_000
     assert 1 <= (job.charge_cents or 0) <= (job.quote_cents or 0)
+
+
+def test_usage_of_a_job_is_what_its_parts_add_up_to_at_the_price_charged(
+    acme: Organization, engine: Any, pump: Pump
+) -> None:
+    job = run(acme, [chat_line(f"row-{i}") for i in range(3)], created_by="key:abcdefghijkl")
+    (row,) = usage.rows(acme.pk, Span(clock.now().date(), clock.now().date()))
+    sums = Part.objects.filter(chunk__job=job, chunk__kind="rows").aggregate(
+        into=Sum("input_tokens"), cached=Sum("cached_tokens"), out=Sum("output_tokens")
+    )
+    assert (row.input_tokens, row.cached_tokens, row.output_tokens) == (sums["into"], sums["cached"], sums["out"])
+    assert (row.model, row.key, row.surface, row.requests) == ("scripted", "abcdefghijkl", "batch", 3)
+    assert row.amount_nano == cents_to_nano(job.charge_cents)
 
 
 def test_a_cap_is_measured_on_a_sample_that_nobody_pays_for(acme: Organization, engine: Any, pump: Pump) -> None:

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('billing', '0002_money_verbs'),
+        ('billing', '0007_record_usage'),
     ]
 
     operations = [

@@ -102,7 +102,7 @@ DROP FUNCTION billing_release_key();
 
 
 class Migration(migrations.Migration):
-    dependencies = [("billing", "0003_key_ceilings"), ("accounts", "0006_key_limits")]
+    dependencies = [("billing", "0008_key_ceilings"), ("accounts", "0006_key_limits")]
 
     operations = [
         migrations.RunSQL(CHARGE_KEY, CHARGE_KEY_REVERSE),

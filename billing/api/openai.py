@@ -1,0 +1,61 @@
+"""Views of the OpenAI-compatible host: key authentication, and errors as `{"error": {"message", "type", "code"}}`."""
+
+from typing import Any, Final
+
+from rest_framework.exceptions import APIException
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.callers import Caller
+from accounts.drf import KeyAuthentication, sentence
+from accounts.services import keys
+from anex.core.errors import AnexError, Unauthenticated
+
+_TYPES: Final = {
+    401: "authentication_error",
+    402: "insufficient_quota",
+    403: "permission_error",
+    429: "rate_limit_error",
+}
+
+
+class BearerKey(KeyAuthentication):
+    """Sets `request.auth` to the Caller; a missing header is 401 on this host."""
+
+    def authenticate(self, request: Request) -> tuple[None, Caller]:
+        """Raises as `keys.authenticate`."""
+        return None, keys.authenticate(request.META.get("HTTP_AUTHORIZATION"))
+
+    def authenticate_header(self, request: Request) -> str:
+        """The challenge of a 401."""
+        return "Bearer"
+
+
+class OpenAIView(APIView):
+    """The base of the views; they read `request.auth` and raise AnexError."""
+
+    authentication_classes = [BearerKey]
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Every refusal in OpenAI's shape."""
+        if isinstance(exc, AnexError):
+            return _render(exc.status, exc.message, exc.code, exc)
+        if isinstance(exc, APIException):
+            return _render(exc.status_code, sentence(exc.detail), str(exc.default_code), None)
+        raise exc
+
+
+def _render(status: int, message: str, code: str, error: AnexError | None) -> Response:
+    body: dict[str, Any] = {
+        "message": message,
+        "type": _TYPES.get(status, "invalid_request_error" if status < 500 else "server_error"),
+        "code": code,
+        "param": error.param if error else None,
+    }
+    headers = {}
+    if error and error.retry_after is not None:
+        headers["Retry-After"] = str(error.retry_after)
+    if isinstance(error, Unauthenticated):
+        headers["WWW-Authenticate"] = "Bearer"
+    return Response({"error": body | (error.extra if error else {})}, status=status, headers=headers)

@@ -1,0 +1,119 @@
+"""The ledger as its organization reads it: transfers, holds and releases in one order of time, page by page."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from billing.ledger import KINDS, Cursor, Entry, Filter, Totals
+
+# What each kind of line is made of. `rank` orders what one verb wrote in one instant.
+_TRANSFERS = """
+    SELECT t.at, 1 AS rank, t.id, t.kind, t.source, t.reason, t.actor,
+        {sign} t.amount_nano AS amount_nano,
+        CASE t.kind WHEN 'charge' THEN -t.amount_nano ELSE 0 END AS held_nano,
+        t.balance_after_nano AS balance_nano
+    FROM billing_transfer t WHERE t.{side}_id = %(account)s AND t.kind = ANY(%(kinds)s)
+"""
+_HOLDS = """
+    SELECT h.placed_at AS at, 0 AS rank, h.id, 'hold' AS kind, h.source, '' AS reason, h.actor,
+        0::bigint AS amount_nano, h.amount_nano AS held_nano, NULL::bigint AS balance_nano
+    FROM billing_hold h WHERE h.account_id = %(account)s AND 'hold' = ANY(%(kinds)s)
+"""
+_RELEASES = """
+    SELECT h.settled_at AS at, 2 AS rank, h.id, 'release' AS kind, h.source, '' AS reason, h.actor,
+        0::bigint AS amount_nano, -h.released_nano AS held_nano, NULL::bigint AS balance_nano
+    FROM billing_hold h WHERE h.account_id = %(account)s AND h.released_nano > 0 AND 'release' = ANY(%(kinds)s)
+"""
+_BRANCHES = (
+    (_TRANSFERS.format(sign="", side="credit"), "t.at", 1, "t.id"),
+    (_TRANSFERS.format(sign="-", side="debit"), "t.at", 1, "t.id"),
+    (_HOLDS, "h.placed_at", 0, "h.id"),
+    (_RELEASES, "h.settled_at", 2, "h.id"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Entries, newest first; `older` is where the next page starts, None on the last."""
+
+    entries: list[Entry]
+    older: Cursor | None
+
+
+def page(organization_id: UUID, wanted: Filter, *, size: int, before: Cursor | None = None) -> Page:
+    """The newest `size` entries older than `before`."""
+    branches = []
+    for select, at, rank, key in _BRANCHES:
+        older = f" AND {at} <= %(at)s AND ({at}, {rank}, {key}) < (%(at)s, %(rank)s, %(id)s)" if before else ""
+        branches.append(f"({select}{_between(at)}{older} ORDER BY {at} DESC, {key} DESC LIMIT %(limit)s)")
+    query = f"{' UNION ALL '.join(branches)} ORDER BY at DESC, rank DESC, id DESC LIMIT %(limit)s"
+    parameters = _parameters(organization_id, wanted) | {"limit": size + 1}
+    if before:
+        parameters |= {"at": before.at, "rank": before.rank, "id": before.id}
+    with connection.cursor() as cursor:
+        cursor.execute(query, parameters)
+        entries = [Entry(*row) for row in cursor.fetchall()]
+    more = len(entries) > size
+    return Page(entries[:size], entries[size - 1].cursor if more else None)
+
+
+def everything(organization_id: UUID, wanted: Filter, *, chunk: int = 1_000) -> Iterator[list[Entry]]:
+    """All entries, newest first, a chunk at a time; lines written meanwhile are not among them."""
+    before: Cursor | None = None
+    while True:
+        found = page(organization_id, wanted, size=chunk, before=before)
+        if found.entries:
+            yield found.entries
+        if found.older is None:
+            return
+        before = found.older
+
+
+def totals(organization_id: UUID, wanted: Filter) -> Totals:
+    """What the entries of all pages add up to."""
+    branches = " UNION ALL ".join(f"({select}{_between(at)})" for select, at, _, _ in _BRANCHES)
+    query = f"""
+        SELECT count(*), coalesce(sum(amount_nano) FILTER (WHERE amount_nano > 0), 0),
+            coalesce(sum(amount_nano) FILTER (WHERE amount_nano < 0), 0), coalesce(sum(held_nano), 0)
+        FROM ({branches}) AS entry
+    """  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(query, _parameters(organization_id, wanted))
+        return Totals(*(int(figure) for figure in cursor.fetchone()))
+
+
+def balance_at(organization_id: UUID, moment: datetime) -> int:
+    """The balance just before `moment`, in nano-dollars."""
+    query = """
+        SELECT balance_after_nano FROM (
+            (SELECT t.id, t.balance_after_nano FROM billing_transfer t JOIN billing_account a ON a.id = t.credit_id
+                WHERE a.organization_id = %(organization)s AND t.at < %(moment)s ORDER BY t.at DESC, t.id DESC LIMIT 1)
+            UNION ALL
+            (SELECT t.id, t.balance_after_nano FROM billing_transfer t JOIN billing_account a ON a.id = t.debit_id
+                WHERE a.organization_id = %(organization)s AND t.at < %(moment)s ORDER BY t.at DESC, t.id DESC LIMIT 1)
+        ) AS newest ORDER BY id DESC LIMIT 1
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(query, {"organization": organization_id, "moment": moment})
+        row = cursor.fetchone()
+    return row[0] if row else 0
+
+
+def _between(at: str) -> str:
+    return f" AND {at} >= %(start)s AND {at} < %(end)s"
+
+
+def _parameters(organization_id: UUID, wanted: Filter) -> dict[str, Any]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id FROM billing_account WHERE organization_id = %s", [organization_id])
+        row = cursor.fetchone()
+    return {
+        "account": row[0] if row else 0,
+        "kinds": [wanted.kind] if wanted.kind else list(KINDS),
+        "start": wanted.start or "-infinity",
+        "end": wanted.end or "infinity",
+    }

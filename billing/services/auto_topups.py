@@ -1,0 +1,127 @@
+"""Automatic top-ups: a saved payment method is charged when what is available falls below a threshold.
+
+Off until a person turns it on; a declined charge turns it off again.
+"""
+
+import logging
+from datetime import UTC, datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Sum
+
+from accounts.services import audit
+from anex.core.actors import Actor, system
+from anex.core.errors import Conflict, InvalidRequest
+from anex.core.money import cents_to_nano, format_dollars
+from billing import gateways
+from billing.gateways.interface import Declined, Gateway, GatewayAway
+from billing.models import AutoTopup, Topup
+from billing.selectors import balances
+from billing.services import payment_events, topups
+
+log = logging.getLogger(__name__)
+
+_ACTOR = system("auto_topup")
+MAX_CAP_CENTS = 10_000_000
+
+
+@transaction.atomic
+def configure(
+    *, organization_id: UUID, enabled: bool, threshold_cents: int, cents: int, monthly_cap_cents: int, actor: Actor
+) -> None:
+    """Set when to top up and by how much. `monthly_cap_cents` bounds a calendar month in UTC.
+
+    Conflict without a saved payment method, InvalidRequest for amounts that make no sense.
+    """
+    row = AutoTopup.objects.select_for_update().filter(organization_id=organization_id).first()
+    if row is None:
+        raise Conflict("Add credits once with “save this payment method” ticked; then it can be charged again.")
+    if enabled:
+        topups.check_amount(cents)
+        if not 1 <= threshold_cents <= topups.MAX_CENTS:
+            raise InvalidRequest("Choose a threshold above zero.", param="threshold")
+        if not cents <= monthly_cap_cents <= MAX_CAP_CENTS:
+            raise InvalidRequest("The monthly cap must be at least one top-up.", param="monthly_cap")
+        row.threshold_cents, row.cents, row.monthly_cap_cents = threshold_cents, cents, monthly_cap_cents
+        row.failure = ""
+    row.enabled = enabled
+    row.save()
+    terms = (cents_to_nano(value) for value in (row.cents, row.threshold_cents, row.monthly_cap_cents))
+    audit.record(
+        organization_id=organization_id,
+        actor=actor,
+        action="credits.auto_topup",
+        reason="{} below {}, at most {} a month".format(*map(format_dollars, terms)) if enabled else "off",
+    )
+
+
+def run(now: datetime) -> int:
+    """Charge every organization that is below its threshold; answers how many were paid. Safe to run twice at once."""
+    gateway = gateways.configured()
+    if gateway is None:
+        return 0
+    paid = 0
+    rows = AutoTopup.objects.filter(enabled=True, gateway=gateway.name)
+    for organization_id in rows.values_list("organization_id", flat=True):
+        topup = _begin(organization_id, gateway, now)
+        if topup:
+            paid += _charge(topup, gateway)
+    return paid
+
+
+@transaction.atomic
+def _begin(organization_id: UUID, gateway: Gateway, now: datetime) -> Topup | None:
+    """The top-up to charge: one that a killed process left under way, or a new one where the rule asks for it."""
+    row = AutoTopup.objects.select_for_update(skip_locked=True).filter(
+        organization_id=organization_id, enabled=True, gateway=gateway.name
+    ).first()  # fmt: skip
+    if row is None:
+        return None
+    automatic = Topup.objects.filter(organization_id=organization_id, automatic=True)
+    under_way = automatic.filter(state=Topup.State.OPEN).first()
+    if under_way:
+        return under_way
+    if balances.get(organization_id).available_nano >= cents_to_nano(row.threshold_cents):
+        return None
+    month = now.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    spent = automatic.filter(state=Topup.State.PAID, created_at__gte=month).aggregate(sum=Sum("cents", default=0))[
+        "sum"
+    ]
+    if spent + row.cents > row.monthly_cap_cents:
+        return None
+    return Topup.objects.create(
+        organization_id=organization_id,
+        gateway=gateway.name,
+        cents=row.cents,
+        automatic=True,
+        created_by=str(_ACTOR),
+    )
+
+
+def _charge(topup: Topup, gateway: Gateway) -> bool:
+    """Outside any transaction; a repetition after a crash is the same charge."""
+    row = AutoTopup.objects.get(organization_id=topup.organization_id)
+    try:
+        event = gateway.charge_saved(topups.order(topup), customer=row.customer_ref, method=row.method_ref)
+    except Declined as refusal:
+        _stop(topup, refusal.message)
+        return False
+    except GatewayAway:
+        log.warning("automatic top-up %s: the gateway is away; the next sweep asks again", topup.pk)
+        return False
+    payment_events.apply(gateway.name, event)
+    return True
+
+
+@transaction.atomic
+def _stop(topup: Topup, failure: str) -> None:
+    Topup.objects.filter(pk=topup.pk, state=Topup.State.OPEN).update(state=Topup.State.FAILED, failure=failure[:200])
+    AutoTopup.objects.filter(organization_id=topup.organization_id).update(enabled=False, failure=failure[:200])
+    audit.record(
+        organization_id=topup.organization_id,
+        actor=_ACTOR,
+        action="credits.auto_topup",
+        target=str(topup.pk),
+        reason=f"off: {failure}",
+    )

@@ -1,0 +1,1 @@
+"""Console pages of billing, one module per page."""

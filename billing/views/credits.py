@@ -1,0 +1,112 @@
+"""The credits page: what there is, the ledger with its running balance, the ledger as CSV, monthly statements."""
+
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, date
+from typing import Any, cast
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from accounts.access import Member, member_page
+from accounts.permissions import Action
+from anex.core import clock
+from billing import csv_export, gateways
+from billing.forms import LedgerForm
+from billing.ledger import Cursor, Entry, Filter
+from billing.selectors import balances, grants, ledger, statements
+
+PAGE = 50
+_HEADER = ("time_utc", "kind", "description", "source", "amount_usd", "held_usd", "balance_usd")
+
+
+@never_cache
+@require_safe
+@member_page(Action.VIEW)
+def credits_page(request: HttpRequest, member: Member) -> HttpResponse:
+    """Balance, held, available; one page of the ledger and what all its pages add up to."""
+    organization_id = member.organization.pk
+    form = LedgerForm(request.GET)
+    wanted = form.wanted()
+    before = Cursor.parse(request.GET.get("before", ""))
+    query = request.GET.copy()
+    query.pop("before", None)
+    context: dict[str, Any] = {
+        "balance": balances.get(organization_id),
+        "form": form,
+        "page": ledger.page(organization_id, wanted, size=PAGE, before=before),
+        "totals": ledger.totals(organization_id, wanted),
+        "ending": grants.ending(organization_id),
+        "months": statements.months(organization_id),
+        "may_add": member.may(Action.MANAGE_BILLING) and gateways.configured() is not None,
+        "query": query.urlencode(),
+        "is_first_page": before is None,
+        "is_filtered": bool(wanted.kind or wanted.start or wanted.end),
+    }
+    return render(request, "billing/credits.html", context)
+
+
+@never_cache
+@require_safe
+@member_page(Action.VIEW)
+def ledger_csv(request: HttpRequest, member: Member) -> HttpResponse:
+    """Every entry of the filter as a file, sent while it is read."""
+    wanted = LedgerForm(request.GET).wanted()
+    return stream_csv(_ledger_lines(member.organization.pk, wanted), f"anex-ledger-{clock.now():%Y-%m-%d}.csv")
+
+
+@never_cache
+@require_safe
+@member_page(Action.VIEW)
+def statement_page(request: HttpRequest, member: Member, year: int, month: int) -> HttpResponse:
+    """A month on one printable page."""
+    if not (1 <= month <= 12 and 1 <= year <= 9999):
+        raise Http404
+    found = statements.get(member.organization.pk, date(year, month, 1))
+    context = {
+        "statement": found,
+        "limit_nano": balances.get(member.organization.pk).credit_limit_nano,
+        "printed_at": clock.now(),
+    }
+    return render(request, "billing/statement.html", context)
+
+
+def stream_csv(pieces: Iterator[str], filename: str) -> HttpResponse:
+    """An answer that carries the pieces of a CSV file as they come."""
+    answer = StreamingHttpResponse(
+        _from_threads(pieces),
+        content_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{filename}"'},
+    )
+    return cast(HttpResponse, answer)
+
+
+async def _from_threads(pieces: Iterator[str]) -> AsyncIterator[str]:
+    """Each piece is read in a thread: the database is not waited for in the event loop."""
+
+    def step() -> str | None:
+        return next(pieces, None)
+
+    while (piece := await sync_to_async(step)()) is not None:
+        yield piece
+
+
+def _ledger_lines(organization_id: UUID, wanted: Filter) -> Iterator[str]:
+    yield csv_export.lines([_HEADER])
+    for entries in ledger.everything(organization_id, wanted):
+        yield csv_export.lines(_cells(entry) for entry in entries)
+
+
+def _cells(entry: Entry) -> tuple[str, ...]:
+    return (
+        entry.at.astimezone(UTC).isoformat(),
+        entry.kind,
+        csv_export.text(entry.reason),
+        csv_export.text(entry.source),
+        csv_export.dollars(entry.amount_nano),
+        csv_export.dollars(entry.held_nano),
+        "" if entry.balance_nano is None else csv_export.dollars(entry.balance_nano),
+    )

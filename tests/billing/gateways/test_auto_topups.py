@@ -1,0 +1,150 @@
+"""Automatic top-ups, on either gateway: off until turned on, under their cap, one at a time."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+
+from accounts.models import AuditEvent
+from anex.core import clock
+from anex.core.errors import Conflict, InvalidRequest
+from billing.models import AutoTopup, Topup
+from billing.services import auto_topups, corrections
+from billing.tasks import sweep
+from tests.billing.gateways.test_contract import STAFF, cents, deliver, start
+from tests.factories import actor_of, make_organization, make_user
+
+
+def save_method(client, gateway, acme):
+    """Acme pays $20 once and saves how."""
+    for signed in gateway.saved(start(acme, save_method=True)):
+        deliver(client, gateway, signed)
+
+
+def configure(acme, **changes):
+    terms = {"enabled": True, "threshold_cents": 1_000, "cents": 3_000, "monthly_cap_cents": 6_000} | changes
+    auto_topups.configure(organization_id=acme.pk, actor=actor_of(make_user("ada")), **terms)
+
+
+def run_low(acme, source="c"):
+    corrections.adjust(organization_id=acme.pk, cents=990 - cents(acme), reason="r", source=source, actor=STAFF)
+
+
+@pytest.fixture
+def ready(client, gateway, acme):
+    save_method(client, gateway, acme)
+    configure(acme)
+    return acme
+
+
+def test_saved_method_alone_charges_nothing(client, gateway, acme):
+    save_method(client, gateway, acme)
+    run_low(acme)
+    assert auto_topups.run(clock.now()) == 0
+
+
+def test_nothing_is_saved_unless_asked(client, gateway, acme):
+    for signed in gateway.saved(start(acme)):
+        deliver(client, gateway, signed)
+    with pytest.raises(Conflict, match="save this payment method"):
+        configure(acme)
+
+
+def test_balance_below_the_threshold_is_topped_up_once(gateway, ready):
+    assert auto_topups.run(clock.now()) == 0
+    run_low(ready)
+    assert auto_topups.run(clock.now()) == 1
+    assert auto_topups.run(clock.now()) == 0
+    assert cents(ready) == 3_990
+    assert Topup.objects.get(automatic=True).state == "paid"
+
+
+def test_monthly_cap_is_kept_and_a_new_month_starts_anew(gateway, ready):
+    paid = []
+    for round in range(3):
+        run_low(ready, source=f"c:{round}")
+        paid.append(auto_topups.run(clock.now()))
+    assert paid == [1, 1, 0]
+    assert auto_topups.run(clock.now() + timedelta(days=32)) == 1
+
+
+def test_declined_charge_turns_it_off_and_says_why(ada, gateway, ready):
+    gateway.decline_saved_method(ready.pk)
+    run_low(ready)
+    assert auto_topups.run(clock.now()) == 0
+    row = AutoTopup.objects.get()
+    assert not row.enabled
+    assert "declined" in row.failure
+    assert Topup.objects.get(automatic=True).state == "failed"
+    assert "declined" in ada.get("/credits/add").content.decode()
+    assert AuditEvent.objects.filter(action="credits.auto_topup", reason__startswith="off: ").exists()
+
+
+def test_charge_under_way_at_a_kill_is_finished_by_the_next_sweep(gateway, ready):
+    run_low(ready)
+    left = Topup.objects.create(
+        organization=ready, gateway=gateway.name, cents=3_000, automatic=True, created_by="system:auto_topup"
+    )
+    before = gateway.charges()
+    assert auto_topups.run(clock.now()) == 1
+    left.refresh_from_db()
+    assert left.state == "paid"
+    assert gateway.charges() == before + 1
+    assert cents(ready) == 3_990
+
+
+@pytest.mark.django_db(transaction=True)
+def test_eight_sweeps_at_once_charge_once(client, gateway):
+    acme = make_organization("Acme")
+    save_method(client, gateway, acme)
+    configure(acme)
+    run_low(acme)
+
+    def run(_):
+        try:
+            auto_topups.run(clock.now())
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(run, range(8)))
+    assert cents(acme) == 3_990
+
+
+def test_sweep_task_tops_up(gateway, ready):
+    run_low(ready)
+    sweep()
+    assert cents(ready) == 3_990
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"threshold_cents": 0},
+        {"threshold_cents": -1},
+        {"cents": 499},
+        {"cents": 2**64},
+        {"monthly_cap_cents": 2_999},
+        {"monthly_cap_cents": 2**64},
+    ],
+)
+def test_terms_that_make_no_sense_are_refused(client, gateway, acme, changes):
+    save_method(client, gateway, acme)
+    with pytest.raises(InvalidRequest):
+        configure(acme, **changes)
+    assert not AutoTopup.objects.get().enabled
+
+
+def test_form_turns_it_on_and_off(ada, client, gateway, acme):
+    save_method(client, gateway, acme)
+    terms = {"enabled": "on", "threshold": "10.00", "dollars": "30.00", "monthly_cap": "60.00"}
+    assert ada.post("/credits/auto", terms, follow=True).content.decode().count("Automatic top-ups are on.") == 1
+    row = AutoTopup.objects.get()
+    assert (row.enabled, row.threshold_cents, row.cents, row.monthly_cap_cents) == (True, 1_000, 3_000, 6_000)
+    assert 'value="10' in ada.get("/credits/add").content.decode()
+    ada.post("/credits/auto", {})
+    assert not AutoTopup.objects.get().enabled
+    refused = ada.post("/credits/auto", terms | {"monthly_cap": "1"})
+    assert refused.status_code == 400
+    assert "at least one top-up" in refused.content.decode()

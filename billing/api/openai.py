@@ -36,6 +36,8 @@ class OpenAIView(APIView):
     """The base of the views; they read `request.auth` and raise AnexError."""
 
     authentication_classes = [BearerKey]
+    # The generated description is the batch API's.
+    schema = None
 
     def handle_exception(self, exc: Exception) -> Response:
         """Every refusal in OpenAI's shape."""

@@ -7,7 +7,6 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
     """The `Authorization: Bearer` header of the batch API; found by drf-spectacular once this module is loaded."""
 
     target_class = "accounts.drf.KeyAuthentication"
-    match_subclasses = True
     name = "apiKey"
 
     def get_security_definition(self, auto_schema: object) -> dict[str, str]:

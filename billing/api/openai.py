@@ -27,10 +27,6 @@ class BearerKey(KeyAuthentication):
         """Raises as `keys.authenticate`."""
         return None, keys.authenticate(request.META.get("HTTP_AUTHORIZATION"))
 
-    def authenticate_header(self, request: Request) -> str:
-        """The challenge of a 401."""
-        return "Bearer"
-
 
 class OpenAIView(APIView):
     """The base of the views; they read `request.auth` and raise AnexError."""

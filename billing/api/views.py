@@ -4,8 +4,6 @@ from decimal import Decimal
 from typing import Any, cast
 from uuid import UUID
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,7 +12,6 @@ from anex.core import clock
 from anex.core.money import NANO_PER_CENT
 from billing import usage
 from billing.api.openai import OpenAIView
-from billing.api.schemas import BalanceSerializer, UsageSerializer
 from billing.selectors import balances
 from billing.selectors import usage as reads
 from billing.usage import Row
@@ -23,15 +20,6 @@ from billing.usage import Row
 class UsageView(OpenAIView):
     """Usage by day (UTC), model, key and surface; its costs add up to the ledger's charges of the days."""
 
-    @extend_schema(
-        operation_id="getUsage",
-        parameters=[
-            OpenApiParameter("start_date", OpenApiTypes.DATE),
-            OpenApiParameter("end_date", OpenApiTypes.DATE),
-            OpenApiParameter("group_by", str, description="day, model, key, surface, separated by commas"),
-        ],
-        responses=UsageSerializer,
-    )
     def get(self, request: Request) -> Response:
         """`start_date`, `end_date` (both included), `group_by` a list of day, model, key, surface."""
         asked = request.query_params
@@ -53,7 +41,6 @@ class UsageView(OpenAIView):
 class BalanceView(OpenAIView):
     """What the organization has and may spend, in credits (US cents)."""
 
-    @extend_schema(operation_id="getBalance", responses=BalanceSerializer)
     def get(self, request: Request) -> Response:
         """The balance at this moment."""
         balance = balances.get(_organization(request))

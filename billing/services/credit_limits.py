@@ -7,7 +7,7 @@ from django.db import transaction
 from accounts.services import audit
 from anex.core.actors import Actor
 from anex.core.errors import InvalidRequest
-from anex.core.money import cents_to_nano, format_dollars
+from anex.core.money import cents_to_nano
 from billing import amounts
 from billing.services import verbs
 
@@ -29,5 +29,6 @@ def set_limit(*, organization_id: UUID, cents: int, reason: str, actor: Actor) -
         organization_id=organization_id,
         actor=actor,
         action="credits.limit",
-        reason=f"{format_dollars(limit_nano)}: {reason}",
+        reason=reason,
+        details={"cents": cents},
     )

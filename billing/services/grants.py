@@ -9,7 +9,7 @@ from accounts.services import audit
 from anex.core import clock
 from anex.core.actors import Actor, system
 from anex.core.errors import InvalidRequest
-from anex.core.money import cents_to_nano, format_dollars
+from anex.core.money import cents_to_nano
 from billing import amounts
 from billing.expiry import Expiring, unspent
 from billing.models import Account, Grant, Transfer
@@ -51,7 +51,8 @@ def give(
         actor=actor,
         action="credits.grant",
         target=source[:64],
-        reason=f"{format_dollars(amount_nano)}: {reason}",
+        reason=reason,
+        details={"cents": cents},
     )
     return True
 

@@ -7,7 +7,7 @@ from django.db import transaction
 from accounts.services import audit
 from anex.core.actors import Actor
 from anex.core.errors import InvalidRequest
-from anex.core.money import cents_to_nano, format_dollars
+from anex.core.money import cents_to_nano
 from billing import amounts
 from billing.models import Transfer
 from billing.services import verbs
@@ -34,6 +34,7 @@ def record(*, organization_id: UUID, cents: int, reason: str, source: str, actor
         actor=actor,
         action="credits.payment",
         target=source[:64],
-        reason=f"{format_dollars(amount_nano)}: {reason}",
+        reason=reason,
+        details={"cents": cents},
     )
     return True

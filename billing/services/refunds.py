@@ -39,6 +39,7 @@ def give_back(*, organization_id: UUID, charge_id: int, cents: int, reason: str,
         actor=actor,
         action="credits.refund",
         target=str(charge_id),
-        reason=f"{format_dollars(amount_nano)}: {reason}",
+        reason=reason,
+        details={"cents": cents},
     )
     return True

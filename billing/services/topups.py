@@ -48,7 +48,7 @@ def start(*, organization_id: UUID, topup_id: UUID, cents: int, save_method: boo
                 actor=actor,
                 action="credits.topup",
                 target=str(topup_id),
-                reason=format_dollars(cents_to_nano(cents)),
+                details={"cents": cents},
             )
     if (topup.organization_id, topup.cents, topup.state) != (organization_id, cents, Topup.State.OPEN):
         raise Conflict("This form was sent before. Open the page again to add more credits.")
@@ -98,7 +98,8 @@ def refund(*, topup_id: UUID, cents: int, reason: str, key: UUID, actor: Actor) 
                 actor=actor,
                 action="credits.payment_refund",
                 target=str(topup_id),
-                reason=f"{format_dollars(cents_to_nano(cents))}: {reason}",
+                reason=reason,
+                details={"cents": cents},
             )
     return is_new
 

@@ -42,7 +42,7 @@ def test_refund_is_a_line_of_its_own_that_names_the_charge(charge, rich):
     line = Transfer.objects.get(kind="refund")
     assert (line.about, line.credit.organization, line.debit.code) == (charge, rich, "revenue")
     assert balances.get(rich.pk).balance_nano == cents_to_nano(900)
-    assert AuditEvent.objects.get(action="credits.refund").reason == "$0.50: wrong answers"
+    assert AuditEvent.objects.get(action="credits.refund").details == {"cents": 50}
 
 
 def test_refunds_of_a_charge_never_pass_it(charge):
@@ -95,7 +95,7 @@ def test_credit_limit_lets_work_go_below_zero_and_no_further(rich):
     holds.place(organization_id=rich.pk, source="job:1", amount_nano=cents_to_nano(1_500), actor=STAFF)
     with pytest.raises(PaymentRequired, match=r"^credit limit reached - contact support@anex\.sh$"):
         holds.place(organization_id=rich.pk, source="job:2", amount_nano=1, actor=STAFF)
-    assert AuditEvent.objects.get(action="credits.limit").reason == "$5.00: contract 7"
+    assert AuditEvent.objects.get(action="credits.limit").details == {"cents": 500}
 
 
 def test_lowered_limit_takes_nothing_back_and_refuses_new_work(rich):

@@ -14,6 +14,11 @@ def test_new_organization_sees_three_steps(ada):
     assert html.index("Add credits") < html.index("Create an API key") < html.index("Run a job")
 
 
+def test_where_payments_are_taken_the_first_step_leads_to_them(ada, acme):
+    assert "/credits/add" in dashboard(ada)
+    assert "ask for some" not in dashboard(ada)
+
+
 def test_where_nothing_can_be_bought_people_are_told_whom_to_ask_and_staff_can_grant(ada, acme, settings):
     settings.ANEX_LOCAL_PAYMENTS = False
     assert f"ask for some for “{acme.name}”" in dashboard(ada)

@@ -320,5 +320,11 @@ def test_many_at_once_keep_the_ledger_and_never_overdraw(seed):
     assert sum(refusals) < 8 * 420
     assert Hold.objects.exclude(settled_at=None).exists()
     check_ledger()
+    # Whatever was spent so far, of this one something is left to expire.
+    end = clock.now() + timedelta(hours=1)
+    order = {"cents": 50_000, "reason": "r", "source": "last", "actor": ACTOR, "expires_at": end}
+    grants.give(organization_id=organizations[1], **order)
+    grants.expire_due(end)
+    check_ledger()
     for kind in ("grant", "charge", "expiry", "payment", "dispute", "payment_refund"):
         assert Transfer.objects.filter(kind=kind).exists(), kind

@@ -43,17 +43,21 @@ def _request(row: Row) -> dict[str, object]:
 
 
 def _rows(packages: Iterable[Distribution]) -> Iterator[Row]:
-    named = {str(package.metadata["Name"]): package for package in packages}
+    named = {_field(package.metadata, "Name"): package for package in packages}
     for name in sorted(named, key=str.lower):
         about = named[name].metadata
-        summary = str(about["Summary"] or "").strip()
+        summary = _field(about, "Summary")
         if summary and summary != "UNKNOWN":
             yield Row(name, f"{name}: {summary}\n{_first_prose(about)}".strip())
 
 
+def _field(about: PackageMetadata, name: str) -> str:
+    return str((about.get_all(name) or [""])[0]).strip()
+
+
 def _first_prose(about: PackageMetadata) -> str:
     """The first paragraph of the long description that reads like sentences, cut at a word."""
-    description = str(about["Description"] or about.json.get("description") or "")
+    description = _field(about, "Description") or str(about.json.get("description") or "")
     for paragraph in re.split(r"\n\s*\n", description):
         text = " ".join(paragraph.split())
         if len(text) >= _LEAST_PROSE and text[0].isupper() and not _MARKUP.search(text):

@@ -29,7 +29,8 @@ def listed(name: str) -> dict[str, Requirement]:
 def licence(name: str) -> str:
     """A distribution's licence in its own words: the expression, else a short text, else the classifiers."""
     about = metadata.metadata(name)
-    short = str(about["License-Expression"] or about["License"] or "").strip()
+    named = [*(about.get_all("License-Expression") or []), *(about.get_all("License") or []), ""]
+    short = str(named[0]).strip()
     if short and "\n" not in short and len(short) <= 60:
         return short
     marks = [mark.rpartition(" :: ")[2] for mark in about.get_all("Classifier") or [] if mark.startswith("License")]

@@ -1,13 +1,12 @@
 """Runs the rows of one claimed chunk: sends them within the window, makes them durable in parts.
 
-A chunk that was claimed three times without progress is run one row at a time, each named by a committed cursor
-before it is sent, so that a row that kills servers is found and fails alone.
+Of a chunk that was claimed three times without progress, as many rows as can be in flight are run one at a time, each
+named by a committed cursor before it is sent, so that a row that kills servers is found and fails alone.
 """
 
 import asyncio
 import logging
 import uuid
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -106,7 +105,7 @@ class ChunkRun:
         timer = asyncio.create_task(self._flush_old())
         try:
             if self.claim.claims >= ALONE_FROM_CLAIM:
-                await self._run_alone(rows)
+                await self._run_carefully(rows)
             else:
                 await self._run_together(rows)
             await self._flush()
@@ -158,22 +157,36 @@ class ChunkRun:
             log.exception("row %s of chunk %s of job %s failed", row, self.claim.index, self.claim.job_id)
             return refused(row, _custom_id(text), UNPROCESSABLE, "internal_error")
 
-    async def _run_alone(self, rows: list[tuple[int, bytes]]) -> None:
-        """One row at a time; one under which a server died comes again last, and fails at its second death."""
-        self.undispatched = 1
+    async def _run_carefully(self, rows: list[tuple[int, bytes]]) -> None:
+        """After deaths without progress: as many rows as can be in flight run alone, for one of them is the cause.
+
+        Then the others run together and, alone again, those under which a server died once.
+        """
         suspects = {row for row, mark in enumerate(self.claim.suspects) if mark == "1"}
         dead = self._died_under_the_last_worker()
-        condemned = dead if dead in suspects else None
-        if dead is not None and condemned is None:
+        condemned = [entry for entry in rows if entry[0] == dead and dead in suspects]
+        if dead is not None and not condemned:
             await self._suspect_row(dead, suspects)
-        queue = deque(sorted(rows, key=lambda entry: entry[0] in suspects and entry[0] != condemned))
-        while queue and not self._halted():
-            row, text = queue.popleft()
-            outcome = None if row == condemned else await self._send_alone(row, text)
+        innocent = [entry for entry in rows if entry[0] not in suspects]
+        in_doubt, others = innocent[: self._window.size], innocent[self._window.size :]
+        self.undispatched = 1
+        for row, text in condemned:
+            self._buffer.add(refused(row, _custom_id(text), TWO_DEATHS, "server_died"))
+        await self._run_alone(in_doubt, suspects)
+        self.undispatched = len(others)
+        await self._run_together(others)
+        await self._run_alone([entry for entry in rows if entry[0] in suspects and entry not in condemned], suspects)
+
+    async def _run_alone(self, rows: list[tuple[int, bytes]], suspects: set[int]) -> None:
+        """One row at a time; a row fails at its second death and is left for later at its first."""
+        for row, text in rows:
+            if self._halted():
+                return
+            doubted = row in suspects
+            outcome = await self._send_alone(row, text)
             if outcome is None and self._halted():
                 return
-            if outcome is None and row not in suspects:
-                queue.append((row, text))
+            if outcome is None and not doubted:
                 await self._suspect_row(row, suspects)
                 continue
             self._buffer.add(outcome or refused(row, _custom_id(text), TWO_DEATHS, "server_died"))

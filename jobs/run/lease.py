@@ -25,8 +25,7 @@ class Lease:
     def __init__(self, *, region: str, seconds: float) -> None:
         self.seconds = seconds
         asked_at = clock.monotonic()
-        worker = _insert(region)
-        self.epoch: int = worker
+        self.epoch = _insert(region)
         self._trusted_until = asked_at + seconds * SAFETY
         self._held_since = asked_at
         self._stop = threading.Event()

@@ -172,6 +172,7 @@ class ChunkRun:
         self.undispatched = 1
         for row, text in condemned:
             self._buffer.add(refused(row, _custom_id(text), TWO_DEATHS, "server_died"))
+        await self._flush()  # before the cursor moves on and its second death is forgotten
         await self._run_alone(in_doubt, suspects)
         self.undispatched = len(others)
         await self._run_together(others)

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 
+from anex.core.destinations import RefusedUrl, Unreachable
 from anex.core.errors import AnexError
 from jobs.selectors.webhooks import DeliveryFilter
 from jobs.services.endpoints import MAX_DESCRIPTION, MAX_URL, Wishes
@@ -39,7 +40,8 @@ class EndpointForm(forms.Form):
 
     def refuse(self, error: AnexError) -> None:
         """Show a refusal of the service beside its field."""
-        self.add_error(error.param if error.param in self.fields else None, error.message)
+        field = "url" if isinstance(error, RefusedUrl | Unreachable) else error.param
+        self.add_error(field if field in self.fields else None, error.message)
 
 
 class DeliveryForm(forms.Form):

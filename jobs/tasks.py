@@ -9,6 +9,7 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown
 from django.conf import settings
 
+from accounts.services import idempotency
 from anex.core import clock
 from jobs.run.pump import Pump
 from jobs.services import retention, sweeps
@@ -20,6 +21,7 @@ SWEEPS: tuple[Callable[[datetime], int], ...] = (
     sweeps.forget_workers,
     retention.expire_inputs,
     retention.discard_unfinished,
+    idempotency.forget_expired,
 )
 
 _pump: Pump | None = None

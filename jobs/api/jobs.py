@@ -6,7 +6,7 @@ from rest_framework.response import Response
 
 from jobs.api import rendering, requests
 from jobs.api.endpoint import Endpoint, answers
-from jobs.api.schemas import CreateJobRequestSerializer, JobResultSerializer, JobSerializer
+from jobs.api.schemas import IDEMPOTENCY_KEY, CreateJobRequestSerializer, JobResultSerializer, JobSerializer
 from jobs.selectors import contents, jobs
 from jobs.services import approvals, cancellations, results, submissions
 
@@ -18,15 +18,18 @@ class JobsView(Endpoint):
         operation_id="createJob",
         tags=["jobs"],
         summary="Submit a job: an input plus a model",
+        parameters=[IDEMPOTENCY_KEY],
         request=CreateJobRequestSerializer,
         responses=answers(201, JobSerializer, 400, 402, 404, 409, 422, 429),
     )
     def post(self, request: Request) -> Response:
-        """Creates a job in `submitted`."""
-        caller, asked = self.caller, requests.create_job(request)
+        """Creates a job in `submitted`; the same request under the same key creates no second one."""
+        caller = self.caller
+        attempt = requests.attempt(request, caller, "createJob")
+        asked = requests.create_job(request)
         caller.require_model(asked["options"].model_id)
-        job = submissions.submit(organization_id=caller.organization_id, actor=caller.actor, **asked)
-        return Response(rendering.brief(job), status=201)
+        job = submissions.submit(organization_id=caller.organization_id, actor=caller.actor, attempt=attempt, **asked)
+        return Response(rendering.created(job), status=201)
 
 
 class JobView(Endpoint):

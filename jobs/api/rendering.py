@@ -6,7 +6,7 @@ import msgspec
 
 from anex.core.money import ceil_cents
 from jobs.api.schemas import JobResultSerializer, JobSerializer
-from jobs.lifecycle import TERMINAL
+from jobs.lifecycle import TERMINAL, Status
 from jobs.models import Job
 from jobs.selectors.contents import Failure
 from jobs.selectors.jobs import Progress, row_outcomes
@@ -16,6 +16,11 @@ from jobs.services.results import ResultLink
 def brief(job: Job) -> dict[str, str]:
     """What the calls that change a job answer: its id and new status."""
     return {"id": str(job.id), "status": str(job.status)}
+
+
+def created(job: Job) -> dict[str, str]:
+    """What the calls that create a job answer, the first time and every further one: as it was created."""
+    return {"id": str(job.id), "status": str(Status.SUBMITTED)}
 
 
 def full(

@@ -97,7 +97,7 @@ class Job(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["organization", "-created_at"]),
+            models.Index(fields=["organization", "-created_at", "-id"], name="job_pages"),
             models.Index(fields=["status"]),
         ]
 

@@ -4,10 +4,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.api import rendering, requests
+from jobs.api import listing, rendering, requests
 from jobs.api.endpoint import Endpoint, answers
+from jobs.api.listing import JobListSerializer, ListJobsSerializer
 from jobs.api.schemas import IDEMPOTENCY_KEY, CreateJobRequestSerializer, JobResultSerializer, JobSerializer
-from jobs.selectors import contents, jobs
+from jobs.selectors import contents, jobs, pages
 from jobs.services import approvals, cancellations, results, submissions
 
 
@@ -30,6 +31,18 @@ class JobsView(Endpoint):
         caller.require_model(asked["options"].model_id)
         job = submissions.submit(organization_id=caller.organization_id, actor=caller.actor, attempt=attempt, **asked)
         return Response(rendering.created(job), status=201)
+
+    @extend_schema(
+        operation_id="listJobs",
+        tags=["jobs"],
+        summary="List the organization's jobs, newest first",
+        parameters=[ListJobsSerializer],
+        responses=answers(200, JobListSerializer, 422),
+    )
+    def get(self, request: Request) -> Response:
+        """A page of jobs."""
+        found = pages.page(self.caller.organization_id, **listing.query(request))
+        return Response(rendering.page(found, jobs.progress_of(found.jobs)))
 
 
 class JobView(Endpoint):

@@ -1,10 +1,11 @@
 """Reads of jobs, each within one organization; an id of another organization is the same as no id at all."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 from uuid import UUID
 
-from django.db.models import QuerySet, Sum
+from django.db.models import F, QuerySet, Sum
 
 from anex.core.errors import NotFound
 from anex.core.money import cents_to_nano
@@ -54,23 +55,31 @@ def waiting_count(organization_id: UUID) -> int:
 
 
 def progress(job: Job) -> Progress | None:
-    """How far a job is; None before its approval.
+    """How far a job is; None before its approval."""
+    return progress_of([job]).get(job.pk)
+
+
+def progress_of(jobs: Sequence[Job]) -> dict[UUID, Progress]:
+    """How far each job is that was approved, in at most one query.
 
     A running job is the sum of its durable parts; an ended one has its counts and charge written down.
     """
-    if job.approved_at is None or job.row_count is None:
-        return None
-    if job.status in TERMINAL:
-        return Progress(row_outcomes(job), job.row_count, cents_to_nano(job.charge_cents or 0))
-    sums = Part.objects.filter(chunk__job=job, chunk__kind=Chunk.Kind.ROWS).aggregate(
-        success=Sum("success_rows", default=0),
-        error=Sum("error_rows", default=0),
-        format_error=Sum("format_error_rows", default=0),
-        truncated=Sum("truncated_rows", default=0),
-        cost=Sum("cost_nano", default=0),
-    )
-    spent = sums.pop("cost")
-    return Progress(sum(sums.values()), job.row_count, spent)
+    approved = [job for job in jobs if job.approved_at is not None and job.row_count is not None]
+    running = [job.pk for job in approved if job.status not in TERMINAL]
+    sums = {job_id: (rows, nano) for job_id, rows, nano in _durable(running)} if running else {}
+    found = {}
+    for job in approved:
+        ended = (row_outcomes(job), cents_to_nano(job.charge_cents or 0))
+        rows, nano = sums.get(job.pk, (0, 0)) if job.status not in TERMINAL else ended
+        found[job.pk] = Progress(int(rows), job.row_count or 0, int(nano))
+    return found
+
+
+def _durable(job_ids: Sequence[UUID]) -> QuerySet[Part, tuple[UUID, int, int]]:
+    """Rows with an outcome and nano-dollars consumed, of the jobs that have any."""
+    parts = Part.objects.filter(chunk__job__in=job_ids, chunk__kind=Chunk.Kind.ROWS)
+    outcomes = F("success_rows") + F("error_rows") + F("format_error_rows") + F("truncated_rows")
+    return parts.values_list("chunk__job").annotate(rows=Sum(outcomes), nano=Sum("cost_nano"))
 
 
 def row_outcomes(job: Job) -> int:

@@ -9,7 +9,7 @@ from jobs.api.endpoint import Endpoint, answers
 from jobs.api.listing import JobListSerializer, ListJobsSerializer
 from jobs.api.schemas import IDEMPOTENCY_KEY, CreateJobRequestSerializer, JobResultSerializer, JobSerializer
 from jobs.selectors import contents, jobs, pages
-from jobs.services import approvals, cancellations, results, submissions
+from jobs.services import approvals, cancellations, pauses, results, retries, submissions
 
 
 class JobsView(Endpoint):
@@ -102,6 +102,64 @@ class CancelView(Endpoint):
             organization_id=caller.organization_id, job_id=requests.job_id(id), actor=caller.actor
         )
         return Response(rendering.brief(job))
+
+
+class PauseView(Endpoint):
+    """`/jobs/{id}/pause`."""
+
+    @extend_schema(
+        operation_id="pauseJob",
+        tags=["jobs"],
+        summary="Pause a job: no further row is sent until it is resumed",
+        request=None,
+        responses=answers(200, JobSerializer, 404, 409),
+    )
+    def post(self, request: Request, id: str) -> Response:
+        """The job stays `in_progress` with `paused` set; rows in flight finish. Safe to repeat."""
+        caller, job_id = self.caller, requests.job_id(id)
+        job = pauses.pause(organization_id=caller.organization_id, job_id=job_id, actor=caller.actor)
+        return Response(rendering.brief(job) | {"paused": job.paused})
+
+
+class ResumeView(Endpoint):
+    """`/jobs/{id}/resume`."""
+
+    @extend_schema(
+        operation_id="resumeJob",
+        tags=["jobs"],
+        summary="Resume a paused job",
+        request=None,
+        responses=answers(200, JobSerializer, 404, 409),
+    )
+    def post(self, request: Request, id: str) -> Response:
+        """The job's rows are sent again. Safe to repeat."""
+        caller, job_id = self.caller, requests.job_id(id)
+        job = pauses.resume(organization_id=caller.organization_id, job_id=job_id, actor=caller.actor)
+        return Response(rendering.brief(job) | {"paused": job.paused})
+
+
+class RetryView(Endpoint):
+    """`/jobs/{id}/retry`."""
+
+    @extend_schema(
+        operation_id="retryJob",
+        tags=["jobs"],
+        summary="Retry the failed rows of a job that is over, as a new job",
+        parameters=[IDEMPOTENCY_KEY],
+        request=None,
+        responses=answers(201, JobSerializer, 400, 402, 404, 409, 410, 422, 429),
+    )
+    def post(self, request: Request, id: str) -> Response:
+        """Creates a job of the rows that were never answered, ended in an error or broke their format.
+
+        It has the model and options of the old one, its own quote and approval, and `retry_of`.
+        """
+        caller, job_id = self.caller, requests.job_id(id)
+        attempt = requests.attempt(request, caller, "retryJob")
+        if caller.models is not None:
+            caller.require_model(jobs.get(caller.organization_id, job_id).model_id)
+        job = retries.retry(organization_id=caller.organization_id, job_id=job_id, actor=caller.actor, attempt=attempt)
+        return Response(rendering.created(job), status=201)
 
 
 class ResultView(Endpoint):

@@ -78,6 +78,8 @@ def _fields(job: Job, progress: Progress | None) -> dict[str, Any]:
         "progress": progress and _progress(progress, job.quote_cents),
         "charge_cents": job.charge_cents,
         "stop_reason": job.stop_reason or None,
+        "paused": job.paused,
+        "retry_of": job.retry_of_id,
     }
 
 

@@ -98,7 +98,7 @@ class LineErrorSerializer(serializers.Serializer[Any]):
 class JobSerializer(serializers.Serializer[Any]):
     """The reference's Job, then what is ours: from `progress` on.
 
-    createJob, approveJob and cancelJob answer only id and status; getJob answers every field.
+    What creates or moves a job answers only id and status, a pause also `paused`; getJob answers every field.
     """
 
     id = serializers.UUIDField()
@@ -135,6 +135,8 @@ class JobSerializer(serializers.Serializer[Any]):
     progress = JobProgressSerializer(**OPTIONAL)
     charge_cents = serializers.IntegerField(**OPTIONAL)
     stop_reason = serializers.CharField(**OPTIONAL)
+    paused = serializers.BooleanField(required=False, help_text="No row is sent until the job is resumed")
+    retry_of = serializers.UUIDField(**OPTIONAL, help_text="The job whose failed rows this one retries")
     failure_errors = LineErrorSerializer(many=True, required=False)
 
 

@@ -88,6 +88,13 @@ def row_outcomes(job: Job) -> int:
     return sum(count or 0 for count in counts)
 
 
+def retryable_rows(job: Job) -> int:
+    """Rows of an ended job that were never answered, ended in an error or broke their format."""
+    if job.status not in TERMINAL or job.row_count is None:
+        return 0
+    return job.row_count - (job.success_rows or 0) - (job.truncated_rows or 0)
+
+
 def events(job: Job) -> list[JobEvent]:
     """The steps of the job's life, oldest first."""
     return list(job.events.order_by("pk"))

@@ -71,14 +71,14 @@ def submit(
     if (input_id is None) == (input_s3_uri is None):
         raise Unprocessable("Give exactly one of input_id and input_s3_uri.", param="input_id")
     model = offered(options.model_id)
-    _check(model, options)
+    check(model, options)
     inputs.check_residency(options.data_residency)
     balances.require_positive(organization_id)
     source = inputs.for_job(organization_id=organization_id, input_id=input_id, input_s3_uri=input_s3_uri)
     size = source.size_bytes or 0
     if size > inputs.MAX_INPUT_BYTES:
         raise InvalidRequest(f"The input file has {size:,} bytes; at most {inputs.MAX_INPUT_BYTES:,} are allowed.")
-    job = _job(source, model, options.row, actor)
+    job = draft(source, model, options.row, actor)
     return create(job, response_format=options.row.response_format, actor=actor, attempt=attempt)
 
 
@@ -100,7 +100,7 @@ def create(
                 actor=actor,
                 action="job.submitted",
                 target=str(job.pk),
-                details={"model": job.model_id},
+                details={"model": job.model_id} | ({"retry_of": str(job.retry_of_id)} if job.retry_of_id else {}),
             )
             ring()
     except _Repeated as repeated:
@@ -127,7 +127,8 @@ def offered(model_id: str) -> Model:
     return model
 
 
-def _check(model: Model, options: SubmitOptions) -> None:
+def check(model: Model, options: SubmitOptions) -> None:
+    """Raise Unprocessable for an option the model does not take, InvalidRequest for a malformed response_format."""
     if options.row.response_format is not None:
         check_response_format(options.row.response_format)
     check_options(model, options.row, dimensions=options.dimensions, video_fps=options.video_fps)
@@ -135,7 +136,8 @@ def _check(model: Model, options: SubmitOptions) -> None:
         raise Unprocessable("Rows carry text only here: leave video_fps out.", param="video_fps")
 
 
-def _job(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:
+def draft(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:
+    """A job that is not saved yet."""
     return Job(
         id=uuid4(),
         organization_id=source.organization_id,

@@ -23,5 +23,8 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/live", jobs.job_live, name="job_live"),
     path("jobs/<uuid:job_id>/approve", jobs.job_approve, name="job_approve"),
     path("jobs/<uuid:job_id>/cancel", jobs.job_cancel, name="job_cancel"),
+    path("jobs/<uuid:job_id>/pause", jobs.job_pause, name="job_pause"),
+    path("jobs/<uuid:job_id>/resume", jobs.job_resume, name="job_resume"),
+    path("jobs/<uuid:job_id>/retry", jobs.job_retry, name="job_retry"),
     path("jobs/<uuid:job_id>/result", jobs.job_result, name="job_result"),
 ]

@@ -10,7 +10,7 @@ from django.db.models import F, QuerySet, Sum
 from anex.core.errors import NotFound
 from anex.core.money import cents_to_nano
 from jobs.lifecycle import TERMINAL, Status
-from jobs.models import Chunk, Job, JobEvent, Part
+from jobs.models import Chunk, Input, Job, JobEvent, Part
 
 WAITING = (Status.SUBMITTED, Status.ESTIMATING, Status.COST_READY)
 
@@ -93,6 +93,11 @@ def retryable_rows(job: Job) -> int:
     if job.status not in TERMINAL or job.row_count is None:
         return 0
     return job.row_count - (job.success_rows or 0) - (job.truncated_rows or 0)
+
+
+def is_readable(job: Job) -> bool:
+    """Whether a job's rows are still there: neither its data nor its input was deleted."""
+    return job.data_deleted_at is None and job.input.status == Input.State.READY
 
 
 def events(job: Job) -> list[JobEvent]:

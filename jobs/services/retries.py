@@ -12,7 +12,7 @@ from anex.core.actors import Actor
 from anex.core.errors import Conflict, Gone
 from billing.selectors import balances
 from jobs.lifecycle import TERMINAL
-from jobs.models import Input, Job
+from jobs.models import Job
 from jobs.selectors import contents, jobs
 from jobs.services import inputs, submissions
 from jobs.services.submissions import SubmitOptions
@@ -50,6 +50,7 @@ def _refuse_unless_possible(original: Job) -> None:
         raise Conflict(f"This job is not over yet: it is {original.status}. Retry its rows once it has ended.")
     if not jobs.retryable_rows(original):
         raise Conflict("This job has no row to retry: every row has its answer, or its file was never taken.")
+    inputs.settle(original.input)
     lapsed = original.data_expires_at is not None and original.data_expires_at <= clock.now()
-    if original.data_deleted_at or lapsed or inputs.settle(original.input).status != Input.State.READY:
+    if lapsed or not jobs.is_readable(original):
         raise Gone(DELETED)

@@ -8,6 +8,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from accounts.callers import EVERY_SCOPE
+from accounts.plans import SURFACES
 
 
 class UserManager(BaseUserManager["User"]):
@@ -44,6 +45,32 @@ class User(AbstractUser):
     objects = UserManager()  # type: ignore[misc,assignment]
 
 
+def every_surface() -> list[str]:
+    """The surfaces of a plan that shuts none."""
+    return list(SURFACES)
+
+
+class Plan(models.Model):
+    """What the keys of the organizations on it may do; an organization without one is on the default plan."""
+
+    slug = models.SlugField(unique=True)
+    name = models.CharField(max_length=100)
+    is_default = models.BooleanField(default=False)
+    surfaces = ArrayField(models.CharField(max_length=20), default=every_surface)
+    burst = models.PositiveIntegerField(
+        null=True, help_text="Requests the organization's keys may send at once; empty is the installation's limit"
+    )
+    max_output_tokens = models.PositiveIntegerField(null=True, help_text="The longest answer; empty is the model's")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["is_default"], condition=models.Q(is_default=True), name="one_default_plan")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Organization(models.Model):
     """Owns everything: members, keys, money, inputs, jobs."""
 
@@ -51,6 +78,9 @@ class Organization(models.Model):
     name = models.CharField(max_length=100)
     created_at = models.DateTimeField(auto_now_add=True)
     suspended_at = models.DateTimeField(null=True, blank=True)
+    plan = models.ForeignKey(
+        Plan, null=True, blank=True, on_delete=models.PROTECT, related_name="+", help_text="Empty is the default plan"
+    )
     in_flight_limit = models.PositiveIntegerField(
         null=True, blank=True, help_text="Realtime requests at once; empty is the installation's default"
     )

@@ -43,6 +43,7 @@ UNFOLD = {
             _pages(
                 "Customers",
                 ("Organizations", "domain", "accounts_organization"),
+                ("Plans", "sell", "accounts_plan"),
                 ("People", "person", "accounts_user"),
                 ("API keys", "key", "accounts_apikey"),
                 ("Audit record", "history", "accounts_auditevent"),

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.access import Member, member_page
 from accounts.permissions import Action
+from accounts.selectors import plans
 from anex.core import clock
 from billing import csv_export, gateways
 from billing.forms import LedgerForm
@@ -40,6 +41,7 @@ def credits_page(request: HttpRequest, member: Member) -> HttpResponse:
         "page": ledger.page(organization_id, wanted, size=PAGE, before=before),
         "totals": ledger.totals(organization_id, wanted),
         "ending": grants.ending(organization_id),
+        "plan": plans.of(organization_id),
         "months": statements.months(organization_id),
         "may_add": member.may(Action.MANAGE_BILLING) and gateways.configured() is not None,
         "query": query.urlencode(),

@@ -15,7 +15,7 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from accounts.models import ApiKey, AuditEvent, Organization, Plan, User
+from accounts.models import Alert, ApiKey, AuditEvent, Organization, Plan, User
 from accounts.plans import MAX_BURST, MAX_OUTPUT_TOKENS, SURFACES, PlanTerms
 from accounts.services import keys, organizations, people, plans
 from anex.core.actors import Actor
@@ -275,6 +275,18 @@ class ApiKeyAdmin(ReadOnlyAdmin):
                 organization_id=row.organization_id, key_id=row.pk, actor=actor, reason=reason
             ),
         )
+
+
+@admin.register(Alert)
+class AlertAdmin(ReadOnlyAdmin):
+    """E-mails about what happened, newest first; one without a time of sending waits, or was given up."""
+
+    list_display = ("raised_at", "kind", "subject", "organization", "attempts", "sent_at")
+    list_filter = ("kind", ("sent_at", admin.EmptyFieldListFilter))
+    list_select_related = ("organization",)
+    search_fields = ("subject", "organization__name")
+    fields = ("raised_at", "kind", "subject", "crossing", "organization", "attempts", "next_attempt_at", "sent_at")
+    ordering = ("-pk",)
 
 
 @admin.register(AuditEvent)

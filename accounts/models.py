@@ -101,6 +101,7 @@ class Membership(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role.choices)
     created_at = models.DateTimeField(auto_now_add=True)
+    muted_alerts = ArrayField(models.CharField(max_length=20), default=list, db_default=[])
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["organization", "user"], name="one_membership_per_person")]
@@ -173,6 +174,35 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.id})"
+
+
+class Alert(models.Model):
+    """Something to tell an organization's people by e-mail, once; written in the transaction of what it tells."""
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=20)
+    subject = models.CharField(max_length=64, help_text="The id of what it is about")
+    crossing = models.CharField(max_length=64, help_text="Tells one time from the next")
+    facts = models.JSONField(help_text="What the e-mail names: numbers and codes")
+    person_id = models.BigIntegerField(null=True, help_text="Who is told beside owners and admins")
+    raised_at = models.DateTimeField(auto_now_add=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    next_attempt_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["organization", "kind", "subject", "crossing"], name="one_alert_per_crossing"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["next_attempt_at"], condition=models.Q(sent_at=None), name="alerts_to_send"),
+            models.Index(fields=["raised_at"], name="alerts_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}"
 
 
 class AuditEvent(models.Model):

@@ -1,6 +1,5 @@
 """Celery's part: the doorbell of the pump, the pump's start and stop with its worker, and the periodic sweeps."""
 
-import logging
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -10,10 +9,9 @@ from celery.signals import worker_ready, worker_shutdown
 from django.conf import settings
 
 from anex.core import clock
+from anex.core import sweeps as sweeping
 from jobs.run.pump import Pump
 from jobs.services import retention, sweeps
-
-log = logging.getLogger(__name__)
 
 SWEEPS: tuple[Callable[[datetime], int], ...] = (
     sweeps.cancel_unapproved,
@@ -49,10 +47,5 @@ def ring() -> None:
 
 @shared_task(name="jobs.sweep")
 def sweep() -> None:
-    """Once a minute: what time alone ends. A step that fails is tried again by the next sweep and stops no other."""
-    now = clock.now()
-    for step in SWEEPS:
-        try:
-            step(now)
-        except Exception:
-            log.exception("%s failed; the next sweep tries again", step.__name__)
+    """Once a minute: what time alone ends."""
+    sweeping.run(SWEEPS, clock.now())

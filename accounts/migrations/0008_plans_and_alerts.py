@@ -37,5 +37,30 @@ class Migration(migrations.Migration):
             name='plan',
             field=models.ForeignKey(blank=True, help_text='Empty is the default plan', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.plan'),
         ),
+        migrations.AddField(
+            model_name='membership',
+            name='muted_alerts',
+            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=20), db_default=[], default=list, size=None),
+        ),
+        migrations.CreateModel(
+            name='Alert',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(max_length=20)),
+                ('subject', models.CharField(help_text='The id of what it is about', max_length=64)),
+                ('crossing', models.CharField(help_text='Tells one time from the next', max_length=64)),
+                ('facts', models.JSONField(help_text='What the e-mail names: numbers and codes')),
+                ('person_id', models.BigIntegerField(help_text='Who is told beside owners and admins', null=True)),
+                ('raised_at', models.DateTimeField(auto_now_add=True)),
+                ('attempts', models.PositiveSmallIntegerField(default=0)),
+                ('next_attempt_at', models.DateTimeField()),
+                ('sent_at', models.DateTimeField(null=True)),
+                ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.organization')),
+            ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('sent_at', None)), fields=['next_attempt_at'], name='alerts_to_send'), models.Index(fields=['raised_at'], name='alerts_by_age')],
+                'constraints': [models.UniqueConstraint(fields=('organization', 'kind', 'subject', 'crossing'), name='one_alert_per_crossing')],
+            },
+        ),
         migrations.RunPython(create_default_plan, migrations.RunPython.noop),
     ]

@@ -4,10 +4,12 @@ Every write locks the organization's row first, so that two of them never both t
 actor's own role is read again under that lock. Staff and the platform may do everything.
 """
 
+from collections.abc import Collection
 from uuid import UUID
 
 from django.db import transaction
 
+from accounts.alert_kinds import Kind
 from accounts.models import Membership, Organization
 from accounts.permissions import OWNER, ROLES, Action, managing, may
 from accounts.selectors import memberships
@@ -114,6 +116,23 @@ def _take_out(membership: Membership) -> None:
 def _keep_an_owner(organization_id: UUID, advice: str) -> None:
     if Membership.objects.filter(organization_id=organization_id, role=OWNER).count() < 2:
         raise Conflict(f"An organization keeps at least one owner. {advice}")
+
+
+@transaction.atomic
+def choose_alerts(*, organization_id: UUID, user_id: int, wanted: Collection[str], actor: Actor) -> None:
+    """Tell a member by e-mail about these kinds of `alert_kinds` only. NotFound, InvalidRequest for an unknown kind."""
+    if unknown := sorted(set(wanted) - set(Kind)):
+        raise InvalidRequest(f"There is no alert {unknown[0]}.", param="wanted")
+    membership = memberships.get(organization_id, user_id)
+    muted = [str(kind) for kind in Kind if kind not in wanted]
+    Membership.objects.filter(pk=membership.pk).update(muted_alerts=muted)
+    audit.record(
+        organization_id=organization_id,
+        actor=actor,
+        action="member.alerts",
+        target=f"user:{user_id}",
+        details={"muted": muted},
+    )
 
 
 def _set_role(membership: Membership, role: str) -> None:

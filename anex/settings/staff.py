@@ -46,6 +46,7 @@ UNFOLD = {
                 ("Plans", "sell", "accounts_plan"),
                 ("People", "person", "accounts_user"),
                 ("API keys", "key", "accounts_apikey"),
+                ("Alerts", "mail", "accounts_alert"),
                 ("Audit record", "history", "accounts_auditevent"),
             ),
             _pages(

@@ -1,4 +1,4 @@
-"""The one place that assigns a job's status: a guarded conditional write and its event, together."""
+"""The one place that assigns a job's status: a guarded conditional write, its event and its e-mail, together."""
 
 from typing import Any
 from uuid import UUID
@@ -8,6 +8,7 @@ from django.db import transaction
 from anex.core.actors import Actor
 from jobs.lifecycle import Status, sources_of
 from jobs.models import Job, JobEvent
+from jobs.services import alerts
 
 
 @transaction.atomic
@@ -18,5 +19,5 @@ def advance(job_id: UUID, *, to: Status, actor: Actor, **fields: Any) -> bool:
     """
     moved = Job.objects.filter(pk=job_id, status__in=sources_of(to)).update(status=to, **fields)
     if moved:
-        JobEvent.objects.create(job_id=job_id, type=to, actor=str(actor))
+        alerts.follow(JobEvent.objects.create(job_id=job_id, type=to, actor=str(actor)))
     return bool(moved)

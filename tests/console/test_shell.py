@@ -27,6 +27,7 @@ SIGNED_IN = [
     "/members",
     "/members/leave",
     "/audit",
+    "/alerts",
     "/organizations/new",
     "/credits",
     "/credits/add",

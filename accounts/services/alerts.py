@@ -26,7 +26,7 @@ from anex.core import clock
 log = logging.getLogger(__name__)
 
 KEPT = timedelta(days=90)
-_AT_ONCE = 100
+_AT_ONCE = 500
 
 
 def raise_once(

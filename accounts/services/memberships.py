@@ -85,6 +85,23 @@ def transfer_ownership(*, organization_id: UUID, user_id: int, actor: Actor) -> 
     _record("ownership.transfer", organization_id, user_id, actor, giver=giver.user_id)
 
 
+@transaction.atomic
+def choose_alerts(*, organization_id: UUID, user_id: int, wanted: Collection[str], actor: Actor) -> None:
+    """Tell a member by e-mail about these kinds of `alert_kinds` only. NotFound, InvalidRequest for an unknown kind."""
+    if unknown := sorted(set(wanted) - set(Kind)):
+        raise InvalidRequest(f"There is no alert {unknown[0]}.", param="wanted")
+    membership = memberships.get(organization_id, user_id)
+    muted = [str(kind) for kind in Kind if kind not in wanted]
+    Membership.objects.filter(pk=membership.pk).update(muted_alerts=muted)
+    audit.record(
+        organization_id=organization_id,
+        actor=actor,
+        action="member.alerts",
+        target=f"user:{user_id}",
+        details={"muted": muted},
+    )
+
+
 def lock(organization_id: UUID) -> None:
     """Order this transaction's changes of members after those under way."""
     Organization.objects.select_for_update(no_key=True).get(pk=organization_id)
@@ -116,23 +133,6 @@ def _take_out(membership: Membership) -> None:
 def _keep_an_owner(organization_id: UUID, advice: str) -> None:
     if Membership.objects.filter(organization_id=organization_id, role=OWNER).count() < 2:
         raise Conflict(f"An organization keeps at least one owner. {advice}")
-
-
-@transaction.atomic
-def choose_alerts(*, organization_id: UUID, user_id: int, wanted: Collection[str], actor: Actor) -> None:
-    """Tell a member by e-mail about these kinds of `alert_kinds` only. NotFound, InvalidRequest for an unknown kind."""
-    if unknown := sorted(set(wanted) - set(Kind)):
-        raise InvalidRequest(f"There is no alert {unknown[0]}.", param="wanted")
-    membership = memberships.get(organization_id, user_id)
-    muted = [str(kind) for kind in Kind if kind not in wanted]
-    Membership.objects.filter(pk=membership.pk).update(muted_alerts=muted)
-    audit.record(
-        organization_id=organization_id,
-        actor=actor,
-        action="member.alerts",
-        target=f"user:{user_id}",
-        details={"muted": muted},
-    )
 
 
 def _set_role(membership: Membership, role: str) -> None:

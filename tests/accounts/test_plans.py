@@ -140,6 +140,7 @@ def test_staff_make_change_and_give_plans_and_each_is_audited(acme):
     assert 'value="500"' in root.get(f"/admin/accounts/plan/{plan.pk}/edit/").content.decode()
     changed = {"name": "Tiny", "surfaces": ["batch", "chat"], "max_output_tokens": "9", "reason": "less"}
     root.post(f"/admin/accounts/plan/{plan.pk}/edit/", changed)
+    assert "The default plan" in root.get(f"/admin/accounts/organization/{acme.pk}/plan/").content.decode()
     root.post(f"/admin/accounts/organization/{acme.pk}/plan/", {"plan": plan.pk, "reason": "asked"})
     root.post(f"/admin/accounts/plan/{plan.pk}/default/", {"reason": "all"})
     assert reads.of(acme.pk) == PlanTerms("small", "Tiny", frozenset({"batch", "chat"}), None, 9)

@@ -6,6 +6,7 @@ from threading import Barrier, Thread
 import pytest
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Alert, AuditEvent
 from accounts.services import keys
@@ -151,6 +152,20 @@ def test_key_that_gets_back_what_was_held_and_nears_again_is_not_told_again(acme
     release("a")
     spend(acme, key, "b", 95)
     assert key_alerts.watch(WEDNESDAY) == 0
+
+
+def test_watching_asks_as_many_queries_for_many_keys_as_for_one(acme):
+    def queries():
+        key_alerts.watch(WEDNESDAY)
+        with CaptureQueriesContext(connection) as captured:
+            key_alerts.watch(WEDNESDAY)
+        return len(captured)
+
+    spend(acme, make_key(acme, daily_ceiling_cents=100), "first", 90)
+    few = queries()
+    for number in range(5):
+        spend(acme, make_key(acme, daily_ceiling_cents=100), str(number), 90)
+    assert queries() == few == 3
 
 
 def test_revoked_expired_and_unlimited_keys_are_not_looked_at(acme):

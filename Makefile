@@ -1,13 +1,14 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-all lint format migrations bench-memory bench-holds
+.PHONY: help demo test test-all lint audit format migrations bench-memory bench-holds
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
 	@echo "make test          all tests on embedded services; ARGS passes options to pytest"
 	@echo "make test-all      the tests and the demo from clean clones, on every supported Python found"
 	@echo "make lint          ruff, mypy --strict, import contracts"
+	@echo "make audit         asks a database of advisories about what is installed; says so where none is reachable"
 	@echo "make format        let ruff format and mend the code"
 	@echo "make migrations    write missing migrations"
 	@echo "make bench-memory  a million rows through the pipeline; memory of each process"
@@ -29,6 +30,9 @@ lint:
 	@$(RUN) dev -m ruff format --check .
 	@$(RUN) dev -m mypy
 	@$(RUN) dev -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
+
+audit:
+	@$(RUN) dev -m anex.bootstrap.audit $(ARGS)
 
 format:
 	@$(RUN) dev -m ruff check --fix .

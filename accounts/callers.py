@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from accounts.plans import DEFAULT_PLAN, PlanTerms
 from anex.core.actors import Actor
 from anex.core.errors import Forbidden
 
@@ -14,13 +15,14 @@ EVERY_SCOPE = frozenset(SCOPES)
 class Caller:
     """An authenticated key; every query of the request is scoped by `organization_id`.
 
-    `models` are the ids the key is limited to, None where it may use every model.
+    `models` are the ids the key is limited to, None where it may use every model; `plan` is the organization's.
     """
 
     key_id: str
     organization_id: UUID
     scopes: frozenset[str]
     models: frozenset[str] | None = None
+    plan: PlanTerms = DEFAULT_PLAN
 
     @property
     def actor(self) -> Actor:
@@ -35,6 +37,10 @@ class Caller:
                 code="missing_scope",
                 extra={"code": "missing_scope", "required": scope, "accepted": [scope]},
             )
+
+    def require_surface(self, surface: str) -> None:
+        """Forbidden (403) where the organization's plan lacks the surface: batch, chat, embeddings or decisions."""
+        self.plan.require_surface(surface)
 
     def require_model(self, model_id: str) -> None:
         """Forbidden (403) for a model the key is not allowed to use."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 
+from accounts.alert_kinds import LABELS, Kind
 from accounts.permissions import MEMBER, ROLES
 from accounts.services import names
 
@@ -49,3 +50,14 @@ class AuditForm(forms.Form):
         field = self.fields[name]
         assert isinstance(field, forms.ChoiceField)
         field.choices = choices
+
+
+class AlertsForm(forms.Form):
+    """What a member is told about by e-mail."""
+
+    wanted = forms.MultipleChoiceField(
+        required=False,
+        label="Tell me when",
+        choices=[(str(kind), LABELS[kind]) for kind in Kind],
+        widget=forms.CheckboxSelectMultiple,
+    )

@@ -8,6 +8,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from accounts.callers import EVERY_SCOPE
+from accounts.plans import SURFACES
 
 
 class UserManager(BaseUserManager["User"]):
@@ -44,6 +45,32 @@ class User(AbstractUser):
     objects = UserManager()  # type: ignore[misc,assignment]
 
 
+def every_surface() -> list[str]:
+    """The surfaces of a plan that shuts none."""
+    return list(SURFACES)
+
+
+class Plan(models.Model):
+    """What the keys of the organizations on it may do; an organization without one is on the default plan."""
+
+    slug = models.SlugField(unique=True)
+    name = models.CharField(max_length=100)
+    is_default = models.BooleanField(default=False)
+    surfaces = ArrayField(models.CharField(max_length=20), default=every_surface)
+    burst = models.PositiveIntegerField(
+        null=True, help_text="Requests the organization's keys may send at once; empty is the installation's limit"
+    )
+    max_output_tokens = models.PositiveIntegerField(null=True, help_text="The longest answer; empty is the model's")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["is_default"], condition=models.Q(is_default=True), name="one_default_plan")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Organization(models.Model):
     """Owns everything: members, keys, money, inputs, jobs."""
 
@@ -51,6 +78,9 @@ class Organization(models.Model):
     name = models.CharField(max_length=100)
     created_at = models.DateTimeField(auto_now_add=True)
     suspended_at = models.DateTimeField(null=True, blank=True)
+    plan = models.ForeignKey(
+        Plan, null=True, blank=True, on_delete=models.PROTECT, related_name="+", help_text="Empty is the default plan"
+    )
     in_flight_limit = models.PositiveIntegerField(
         null=True, blank=True, help_text="Realtime requests at once; empty is the installation's default"
     )
@@ -71,6 +101,7 @@ class Membership(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role.choices)
     created_at = models.DateTimeField(auto_now_add=True)
+    muted_alerts = ArrayField(models.CharField(max_length=20), default=list, db_default=[])
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["organization", "user"], name="one_membership_per_person")]
@@ -143,6 +174,35 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.id})"
+
+
+class Alert(models.Model):
+    """Something to tell an organization's people by e-mail, once; written in the transaction of what it tells."""
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=20)
+    subject = models.CharField(max_length=64, help_text="The id of what it is about")
+    crossing = models.CharField(max_length=64, help_text="Tells one time from the next")
+    facts = models.JSONField(help_text="What the e-mail names: numbers and codes")
+    person_id = models.BigIntegerField(null=True, help_text="Who is told beside owners and admins")
+    raised_at = models.DateTimeField(auto_now_add=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    next_attempt_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["organization", "kind", "subject", "crossing"], name="one_alert_per_crossing"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["next_attempt_at"], condition=models.Q(sent_at=None), name="alerts_to_send"),
+            models.Index(fields=["raised_at"], name="alerts_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}"
 
 
 class AuditEvent(models.Model):

@@ -51,7 +51,12 @@ TABLE: tuple[Rule, ...] = (
     Rule(Action.CREATE_KEY, "Create an API key", _MANAGERS),
     Rule(Action.REVOKE_KEY, "Revoke an API key", _MANAGERS, while_suspended=True),
     Rule(Action.MANAGE_WEBHOOKS, "Set up webhooks, read their log and send again", _MANAGERS, while_suspended=True),
-    Rule(Action.MANAGE_BILLING, "Add credits, see payments, set auto top-up and auto-approve", _MANAGERS, True),
+    Rule(
+        Action.MANAGE_BILLING,
+        "Add credits, see payments; set auto top-up, auto-approve, low-balance e-mail",
+        _MANAGERS,
+        True,
+    ),
     Rule(Action.MANAGE_MEMBERS, "Invite, remove and change the role of admins and members", _MANAGERS, True),
     Rule(Action.MANAGE_OWNERS, "Make, demote and remove owners; transfer ownership", _OWNERS, True),
     Rule(Action.READ_AUDIT, "Read and export the audit record", _OWNERS, while_suspended=True),

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts.views import audit, invitations, members, organizations
+from accounts.views import alerts, audit, invitations, members, organizations
 
 urlpatterns = [
     path("organizations/new", organizations.organization_new, name="organization_new"),
@@ -12,6 +12,7 @@ urlpatterns = [
     path("members/<int:user_id>/role", members.member_role, name="member_role"),
     path("members/<int:user_id>/remove", members.member_remove, name="member_remove"),
     path("members/<int:user_id>/transfer", members.ownership_transfer, name="ownership_transfer"),
+    path("alerts", alerts.alerts, name="alerts"),
     path("audit", audit.audit_list, name="audit"),
     path("audit.csv", audit.audit_export, name="audit_export"),
     path("invitations/new", invitations.invitation_new, name="invitation_new"),

@@ -1,5 +1,6 @@
 """The rule of a key's ceilings: what it spends in a UTC day, week or month, holds included, stays at or below them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
@@ -8,6 +9,7 @@ from anex.core.errors import InsufficientQuota
 from anex.core.money import ceil_cents, cents_to_nano, format_dollars
 
 Period = Literal["daily", "weekly", "monthly"]
+NEAR_PERCENT = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,16 @@ class Ceiling:
                 "spent": ceil_cents(self.spent_nano),
             },
         )
+
+
+def near(spent: Spent, ceilings: Mapping[Period, int | None]) -> list[Ceiling]:
+    """The ceilings, in cents by period, of which 80 % or more is spent or held."""
+    sums: dict[Period, int] = {"daily": spent.day_nano, "weekly": spent.week_nano, "monthly": spent.month_nano}
+    return [
+        Ceiling(period, cents, sums[period])
+        for period, cents in ceilings.items()
+        if cents is not None and sums[period] * 100 >= cents_to_nano(cents) * NEAR_PERCENT
+    ]
 
 
 def starts_anew(period: Period, today: date) -> date:

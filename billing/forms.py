@@ -114,6 +114,25 @@ class TopupForm(forms.Form):
         return _cents(self.cleaned_data["dollars"])
 
 
+class BalanceAlertForm(forms.Form):
+    """Below what to be told that the balance is low."""
+
+    threshold = forms.DecimalField(
+        required=False,
+        min_value=Decimal("0.01"),
+        max_digits=9,
+        decimal_places=2,
+        label="Tell owners and admins by e-mail when less than this many dollars is available",
+        help_text="Once each time it falls below. Empty means never.",
+        widget=forms.NumberInput(attrs={"step": "0.01"}),
+    )
+
+    def clean_threshold(self) -> int | None:
+        """The amount in whole cents."""
+        dollars = self.cleaned_data["threshold"]
+        return None if dollars is None else _cents(dollars)
+
+
 class AutoTopupForm(forms.Form):
     """When to charge the saved payment method."""
 

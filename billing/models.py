@@ -249,6 +249,18 @@ class AutoTopup(models.Model):
         return str(self.organization_id)
 
 
+class BalanceAlert(models.Model):
+    """Below what an organization is told that its balance is low, and whether it is below now."""
+
+    organization = models.OneToOneField(Organization, on_delete=models.PROTECT, related_name="+")
+    threshold_cents = models.BigIntegerField(null=True)
+    is_low = models.BooleanField(default=False)
+    crossings = models.PositiveIntegerField(default=0, help_text="How often it fell below")
+
+    def __str__(self) -> str:
+        return str(self.organization_id)
+
+
 class LocalPayment(models.Model):
     """A payment on our own payment page; its id is the top-up's."""
 

@@ -1,15 +1,24 @@
 """Celery's part: what time alone does to money."""
 
+from collections.abc import Callable
+from datetime import datetime
+
 from celery import shared_task
 
-from anex.core import clock
-from billing.services import auto_topups, grants, topups
+from anex.core import clock, sweeps
+from billing.services import auto_topups, balance_alerts, grants, key_alerts, topups
+
+# Automatic top-ups before the alerts: what they mend is nothing to tell.
+SWEEPS: tuple[Callable[[datetime], object], ...] = (
+    grants.expire_due,
+    auto_topups.run,
+    topups.close_stale,
+    balance_alerts.watch,
+    key_alerts.watch,
+)
 
 
 @shared_task(name="billing.sweep")
 def sweep() -> None:
-    """Once a minute: grants whose end has come, automatic top-ups, payment pages that nobody used."""
-    now = clock.now()
-    grants.expire_due(now)
-    auto_topups.run(now)
-    topups.close_stale(now)
+    """Once a minute: grants whose end has come, automatic top-ups, unused payment pages, what to tell by e-mail."""
+    sweeps.run(SWEEPS, clock.now())

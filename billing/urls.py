@@ -8,6 +8,7 @@ urlpatterns = [
     path("credits", credits.credits_page, name="credits"),
     path("credits/ledger.csv", credits.ledger_csv, name="ledger_csv"),
     path("credits/statements/<int:year>-<int:month>", credits.statement_page, name="statement"),
+    path("credits/alert", credits.balance_alert, name="balance_alert"),
     path("credits/add", topups.add, name="credits_add"),
     path("credits/auto", topups.auto, name="auto_topup"),
     path("credits/payments/<uuid:topup_id>", topups.topup, name="topup"),

@@ -1,6 +1,5 @@
 """Celery's part: the doorbell, the start and stop of the pump and of the webhooks with their worker, and the sweeps."""
 
-import logging
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -11,11 +10,10 @@ from django.conf import settings
 
 from accounts.services import idempotency
 from anex.core import clock
+from anex.core import sweeps as sweeping
 from jobs.run.deliverer import Deliverer
 from jobs.run.pump import Pump
 from jobs.services import deliveries, retention, sweeps
-
-log = logging.getLogger(__name__)
 
 SWEEPS: tuple[Callable[[datetime], int], ...] = (
     sweeps.cancel_unapproved,
@@ -59,10 +57,5 @@ def ring() -> None:
 
 @shared_task(name="jobs.sweep")
 def sweep() -> None:
-    """Once a minute: what time alone ends. A step that fails is tried again by the next sweep and stops no other."""
-    now = clock.now()
-    for step in SWEEPS:
-        try:
-            step(now)
-        except Exception:
-            log.exception("%s failed; the next sweep tries again", step.__name__)
+    """Once a minute: what time alone ends."""
+    sweeping.run(SWEEPS, clock.now())

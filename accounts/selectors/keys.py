@@ -1,9 +1,43 @@
 """Reads of API keys."""
 
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
 from uuid import UUID
+
+from django.db.models import Q
 
 from accounts.models import ApiKey
 from anex.core.errors import NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedKey:
+    """A key with a ceiling; cents by period, None where there is none."""
+
+    key_id: str
+    organization_id: UUID
+    name: str
+    ceilings: dict[Literal["daily", "weekly", "monthly"], int | None]
+
+
+def with_ceilings(now: datetime) -> list[LimitedKey]:
+    """The keys of every organization that work now and have a ceiling, for what watches over their spending."""
+    limited = Q(daily_ceiling_cents__gt=0) | Q(weekly_ceiling_cents__gt=0) | Q(monthly_ceiling_cents__gt=0)
+    working = ApiKey.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), limited, revoked_at=None)
+    return [
+        LimitedKey(
+            key.pk,
+            key.organization_id,
+            key.name,
+            {
+                "daily": key.daily_ceiling_cents,
+                "weekly": key.weekly_ceiling_cents,
+                "monthly": key.monthly_ceiling_cents,
+            },
+        )
+        for key in working
+    ]
 
 
 def of(organization_id: UUID) -> list[ApiKey]:

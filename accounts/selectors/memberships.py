@@ -2,7 +2,10 @@
 
 from uuid import UUID
 
+from django.db.models import Q
+
 from accounts.models import Membership
+from accounts.permissions import ADMIN, OWNER
 from anex.core.errors import NotFound
 
 
@@ -25,3 +28,10 @@ def get(organization_id: UUID, user_id: int) -> Membership:
     if membership is None:
         raise NotFound("There is no such member.")
     return membership
+
+
+def addresses_to_alert(organization_id: UUID, kind: str, person_id: int | None) -> list[str]:
+    """Where an alert goes: owners, admins and the person named, while they are members and want this kind."""
+    told = Q(role__in=(OWNER, ADMIN)) | Q(user_id=person_id)
+    wanting = Membership.objects.filter(told, organization_id=organization_id, user__is_active=True)
+    return list(wanting.exclude(muted_alerts__contains=[kind]).order_by("pk").values_list("user__email", flat=True))

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from accounts.models import AuditEvent
 from anex.core.actors import Actor
+from anex.core.errors import InvalidRequest
 
 
 def record(
@@ -29,3 +30,9 @@ def record(
         reason=reason,
         details=dict(details or {}),
     )
+
+
+def require_reason(reason: str) -> None:
+    """InvalidRequest (400) where staff give no reason for what they do."""
+    if not reason.strip():
+        raise InvalidRequest("Give a reason; it is kept in the audit record.", param="reason")

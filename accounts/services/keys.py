@@ -21,6 +21,7 @@ from django.db.models import Q
 from accounts.callers import Caller
 from accounts.key_options import KeyOptions
 from accounts.models import ApiKey
+from accounts.selectors import plans
 from accounts.services import audit, names
 from anex.core import clock
 from anex.core.actors import Actor
@@ -131,7 +132,7 @@ def authenticate(header: str | None) -> Caller:
     secret = _secret_of(header)
     now = clock.now()
     try:
-        key = ApiKey.objects.select_related("organization").filter(pk=secret[3 : 3 + _ID_LENGTH]).first()
+        key = plans.beside(ApiKey.objects.select_related("organization")).filter(pk=_id_of(secret)).first()
         if key is None or not _opens(key, _digest(secret), now) or key.revoked_at or _is_over(key.expires_at, now):
             raise Unauthenticated(_INVALID)
         if key.organization.suspended_at:
@@ -140,7 +141,7 @@ def authenticate(header: str | None) -> Caller:
     except OperationalError as error:
         raise Unavailable("The API key could not be checked just now. Try again.", retry_after=1) from error
     models = None if key.allowed_models is None else frozenset(key.allowed_models)
-    return Caller(key.pk, key.organization_id, frozenset(key.scopes), models)
+    return Caller(key.pk, key.organization_id, frozenset(key.scopes), models, plans.read(key))
 
 
 def _secret_of(header: str | None) -> str:
@@ -153,6 +154,10 @@ def _secret_of(header: str | None) -> str:
     if not _KEY.fullmatch(credential):
         raise Unauthenticated(_INVALID)
     return credential
+
+
+def _id_of(secret: str) -> str:
+    return secret[3 : 3 + _ID_LENGTH]
 
 
 def _opens(key: ApiKey, digest: bytes, now: datetime) -> bool:

@@ -4,10 +4,12 @@ Every write locks the organization's row first, so that two of them never both t
 actor's own role is read again under that lock. Staff and the platform may do everything.
 """
 
+from collections.abc import Collection
 from uuid import UUID
 
 from django.db import transaction
 
+from accounts.alert_kinds import Kind
 from accounts.models import Membership, Organization
 from accounts.permissions import OWNER, ROLES, Action, managing, may
 from accounts.selectors import memberships
@@ -81,6 +83,23 @@ def transfer_ownership(*, organization_id: UUID, user_id: int, actor: Actor) -> 
     _set_role(heir, Membership.Role.OWNER)
     _set_role(giver, Membership.Role.ADMIN)
     _record("ownership.transfer", organization_id, user_id, actor, giver=giver.user_id)
+
+
+@transaction.atomic
+def choose_alerts(*, organization_id: UUID, user_id: int, wanted: Collection[str], actor: Actor) -> None:
+    """Tell a member by e-mail about these kinds of `alert_kinds` only. NotFound, InvalidRequest for an unknown kind."""
+    if unknown := sorted(set(wanted) - set(Kind)):
+        raise InvalidRequest(f"There is no alert {unknown[0]}.", param="wanted")
+    membership = memberships.get(organization_id, user_id)
+    muted = [str(kind) for kind in Kind if kind not in wanted]
+    Membership.objects.filter(pk=membership.pk).update(muted_alerts=muted)
+    audit.record(
+        organization_id=organization_id,
+        actor=actor,
+        action="member.alerts",
+        target=f"user:{user_id}",
+        details={"muted": muted},
+    )
 
 
 def lock(organization_id: UUID) -> None:

@@ -28,7 +28,7 @@ def suspend(*, organization_id: UUID, actor: Actor, reason: str) -> None:
 
     Raises InvalidRequest (400) without a reason, Conflict (409) when it is suspended already.
     """
-    _require(reason)
+    audit.require_reason(reason)
     changed = Organization.objects.filter(pk=organization_id, suspended_at=None).update(suspended_at=clock.now())
     if not changed:
         raise Conflict("This organization is suspended already.")
@@ -41,7 +41,7 @@ def resume(*, organization_id: UUID, actor: Actor, reason: str) -> None:
 
     Raises InvalidRequest (400) without a reason, Conflict (409) when it is not suspended.
     """
-    _require(reason)
+    audit.require_reason(reason)
     changed = Organization.objects.filter(pk=organization_id).exclude(suspended_at=None).update(suspended_at=None)
     if not changed:
         raise Conflict("This organization is not suspended.")
@@ -54,7 +54,7 @@ def limit_in_flight(*, organization_id: UUID, limit: int | None, actor: Actor, r
 
     Raises InvalidRequest (400) without a reason or for a limit that is not between 1 and MAX_IN_FLIGHT.
     """
-    _require(reason)
+    audit.require_reason(reason)
     if limit is not None and not 1 <= limit <= MAX_IN_FLIGHT:
         raise InvalidRequest(f"The limit is a number from 1 to {MAX_IN_FLIGHT:,}.", param="limit")
     organization = Organization.objects.select_for_update(no_key=True).get(pk=organization_id)
@@ -64,8 +64,3 @@ def limit_in_flight(*, organization_id: UUID, limit: int | None, actor: Actor, r
     audit.record(
         organization_id=organization_id, actor=actor, action="organization.limit", reason=reason, details=details
     )
-
-
-def _require(reason: str) -> None:
-    if not reason.strip():
-        raise InvalidRequest("Give a reason; it is kept in the audit record.", param="reason")

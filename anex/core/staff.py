@@ -1,6 +1,7 @@
 """What every page of the staff area has in common: nothing is edited, a change is an action with a reason."""
 
 from collections.abc import Callable
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -56,16 +57,18 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
         explanation: str,
         change: Change,
         form_class: type[ReasonForm] = ReasonForm,
+        initial: Callable[..., dict[str, Any]] = lambda row: {},
     ) -> HttpResponse:
         """Ask for a reason, then call `change(row, actor, reason)`; a refusal of the service stands above the form.
 
-        A `form_class` with further fields has them passed on by name. The row's own history page keeps the reason too.
+        A `form_class` with further fields has them passed on by name; they begin with what `initial(row)` names. The
+        row's own history page keeps the reason too.
         """
         row = self.get_object(request, object_id)
         if row is None:
             raise Http404
         page = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
-        form = form_class(request.POST if request.method == "POST" else None)
+        form = form_class(request.POST if request.method == "POST" else None, initial=initial(row))
         if form.is_valid():
             try:
                 with transaction.atomic():

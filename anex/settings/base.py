@@ -101,7 +101,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 # Proxies in front, each of which adds the address it saw to X-Forwarded-For. Failed sign-ins are counted by address.
 ALLAUTH_TRUSTED_PROXY_COUNT = env.int("ANEX_TRUSTED_PROXIES", default=0)
-# Unless a mail server is named, e-mails are printed into the log of the web process.
+# Unless a mail server is named, e-mails are printed into the log of the process that sends them.
 _mail = env.email_url("EMAIL_URL", default="consolemail://")
 EMAIL_BACKEND = _mail["EMAIL_BACKEND"]
 EMAIL_HOST = _mail["EMAIL_HOST"]
@@ -109,6 +109,10 @@ EMAIL_PORT = _mail["EMAIL_PORT"]
 EMAIL_HOST_USER = _mail["EMAIL_HOST_USER"]
 EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_PASSWORD"]
 EMAIL_USE_TLS = _mail.get("EMAIL_USE_TLS", False)
+# Where filemail writes: below the project, or anywhere with a fourth slash in front.
+EMAIL_FILE_PATH = BASE_DIR / (_mail["EMAIL_FILE_PATH"] or "")
+# Seconds; a mail server that keeps silent holds nobody up for longer.
+EMAIL_TIMEOUT = 10
 EMAIL_USE_SSL = _mail.get("EMAIL_USE_SSL", False)
 DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", default="Anex <anex@localhost>")
 
@@ -160,6 +164,7 @@ CELERY_TASK_IGNORE_RESULT = True
 # A sweep that no worker took within its minute is made up for by the next one.
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "jobs.sweep", "schedule": 60.0, "options": {"expires": 60.0}},
+    "alerts": {"task": "accounts.sweep", "schedule": 60.0, "options": {"expires": 60.0}},
     "money": {"task": "billing.sweep", "schedule": 60.0, "options": {"expires": 60.0}},
 }
 CELERY_TASK_DEFAULT_QUEUE = "batch"

@@ -43,8 +43,10 @@ UNFOLD = {
             _pages(
                 "Customers",
                 ("Organizations", "domain", "accounts_organization"),
+                ("Plans", "sell", "accounts_plan"),
                 ("People", "person", "accounts_user"),
                 ("API keys", "key", "accounts_apikey"),
+                ("Alerts", "mail", "accounts_alert"),
                 ("Audit record", "history", "accounts_auditevent"),
             ),
             _pages(

@@ -2,22 +2,28 @@
 
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, date
+from decimal import Decimal
 from typing import Any, cast
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import Member, member_page
 from accounts.permissions import Action
+from accounts.selectors import plans
 from anex.core import clock
+from anex.core.errors import InvalidRequest
 from billing import csv_export, gateways
-from billing.forms import LedgerForm
+from billing.forms import BalanceAlertForm, LedgerForm
 from billing.ledger import Cursor, Entry, Filter
+from billing.selectors import balance_alerts as alert_reads
 from billing.selectors import balances, grants, ledger, statements
+from billing.services import balance_alerts
 
 PAGE = 50
 _HEADER = ("time_utc", "kind", "description", "source", "amount_usd", "held_usd", "balance_usd")
@@ -28,6 +34,31 @@ _HEADER = ("time_utc", "kind", "description", "source", "amount_usd", "held_usd"
 @member_page(Action.VIEW)
 def credits_page(request: HttpRequest, member: Member) -> HttpResponse:
     """Balance, held, available; one page of the ledger and what all its pages add up to."""
+    threshold_cents = alert_reads.threshold_cents(member.organization.pk)
+    filled = {} if threshold_cents is None else {"threshold": Decimal(threshold_cents) / 100}
+    return _credits_page(request, member, BalanceAlertForm(initial=filled))
+
+
+@require_POST
+@member_page(Action.MANAGE_BILLING)
+def balance_alert(request: HttpRequest, member: Member) -> HttpResponse:
+    """Set below what to be told that the balance is low."""
+    form = BalanceAlertForm(request.POST)
+    if form.is_valid():
+        cents = form.cleaned_data["threshold"]
+        try:
+            balance_alerts.configure(organization_id=member.organization.pk, threshold_cents=cents, actor=member.actor)
+        except InvalidRequest as error:
+            form.add_error(error.param, error.message)
+        else:
+            messages.success(request, "Saved." if cents else "No e-mail about a low balance any more.")
+            return redirect("credits")
+    return _credits_page(request, member, form, status=400)
+
+
+def _credits_page(
+    request: HttpRequest, member: Member, alert_form: BalanceAlertForm, status: int = 200
+) -> HttpResponse:
     organization_id = member.organization.pk
     form = LedgerForm(request.GET)
     wanted = form.wanted()
@@ -40,13 +71,16 @@ def credits_page(request: HttpRequest, member: Member) -> HttpResponse:
         "page": ledger.page(organization_id, wanted, size=PAGE, before=before),
         "totals": ledger.totals(organization_id, wanted),
         "ending": grants.ending(organization_id),
+        "plan": plans.of(organization_id),
         "months": statements.months(organization_id),
         "may_add": member.may(Action.MANAGE_BILLING) and gateways.configured() is not None,
+        "alert_form": alert_form,
+        "may_manage": member.may(Action.MANAGE_BILLING),
         "query": query.urlencode(),
         "is_first_page": before is None,
         "is_filtered": bool(wanted.kind or wanted.start or wanted.end),
     }
-    return render(request, "billing/credits.html", context)
+    return render(request, "billing/credits.html", context, status=status)
 
 
 @never_cache

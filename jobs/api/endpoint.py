@@ -27,8 +27,10 @@ class Endpoint(APIView):
         return cast(Caller, self.request.auth)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuses a key without the scope: `batch:read` to look, `batch:write` to act."""
+        """Refuses to act on a plan without batch, then a key without the scope: `batch:read` or `batch:write`."""
         super().initial(request, *args, **kwargs)
+        if request.method == "POST":
+            self.caller.require_surface("batch")
         self.caller.require_scope("batch:read" if request.method in SAFE_METHODS else "batch:write")
 
     def handle_exception(self, exc: Exception) -> Response:

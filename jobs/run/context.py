@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from accounts.selectors import plans
 from billing import pricing
 from inference import catalogue
 from inference.requests.options import RowOptions
@@ -39,7 +40,7 @@ def load(job_id: UUID) -> Context:
         region=job.region,
         model=model,
         options=contents.row_options(job),
-        output_cap=job.max_output_tokens or room_for_output(model, job.longest_row_tokens or 0),
+        output_cap=job.max_output_tokens or room_for_output(model, job),
         card=pricing.PriceCard.thaw(job.prices) if job.prices else None,
         input_key=job.input.key,
         input_etag=job.input.etag,
@@ -48,6 +49,7 @@ def load(job_id: UUID) -> Context:
     )
 
 
-def room_for_output(model: catalogue.Model, longest_row_tokens: int) -> int:
-    """The most tokens each row can answer with: the model's ceiling, within what the longest row leaves."""
-    return max(0, min(model.max_output_tokens or 0, model.context_tokens - longest_row_tokens))
+def room_for_output(model: catalogue.Model, job: Job) -> int:
+    """The most tokens each row can answer with: what model and plan allow, within what the longest row leaves."""
+    left = model.context_tokens - (job.longest_row_tokens or 0)
+    return max(0, plans.of(job.organization_id).cap(min(model.max_output_tokens or 0, left)))

@@ -81,7 +81,7 @@ def finish_sample(job_id: UUID) -> None:
         if model is None:
             log.warning("job %s waits for a worker that knows model %s", job_id, job.model_id)
             return
-        room = room_for_output(model, job.longest_row_tokens or 0)
+        room = room_for_output(model, job)
         problem = _sample_problem(measured["answered"] or 0, measured["truncated"] or 0, room)
         if problem is None and price_cards.current(job.model_id) is None:
             problem = Problem("model_not_offered", 0, f"The model {job.model_id} is no longer offered.")
@@ -96,7 +96,7 @@ def _sample_problem(answered: int, truncated: int, room: int) -> Problem | None:
         message = "We could not prepare a price for this job automatically: no sampled row was answered. "
         return Problem("sample_failed", 0, message + "Set max_output_tokens, or check the rows on a small job first.")
     if truncated >= answered:
-        message = f"The typical answer hits the model's maximum output length ({room:,} tokens) and would be cut off. "
+        message = f"The typical answer hits the longest output allowed here ({room:,} tokens) and would be cut off. "
         return Problem("output_too_long", 0, message + "Set max_output_tokens to accept cut answers, or ask for less.")
     return None
 

@@ -231,18 +231,16 @@ class _Cutter:
 
 def _commit(claim: Claim, context: Context, checked: _Checked) -> None:
     cap = context.options.max_output_tokens
-    room = room_for_output(context.model, checked.longest_row_tokens)
     with transaction.atomic():
-        Job.objects.select_for_update().get(pk=claim.job_id)
+        job = Job.objects.select_for_update().get(pk=claim.job_id)
         if not claims.close(claim):
             return
         Chunk.objects.bulk_create(checked.chunks, batch_size=2000)
-        Job.objects.filter(pk=claim.job_id).update(
-            row_count=checked.rows,
-            est_input_tokens=checked.input_tokens,
-            longest_row_tokens=checked.longest_row_tokens,
-        )
+        job.row_count = checked.rows
+        job.est_input_tokens = checked.input_tokens
+        job.longest_row_tokens = checked.longest_row_tokens
+        job.save(update_fields=["row_count", "est_input_tokens", "longest_row_tokens"])
         if cap is None:
             estimates.plan_sample(claim.job_id, checked.chunks)
         else:
-            estimates.quote(claim.job_id, output_cap=min(cap, room))
+            estimates.quote(claim.job_id, output_cap=min(cap, room_for_output(context.model, job)))

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.models import Organization
+from accounts.selectors import plans
 from accounts.services import audit, idempotency
 from anex.core.actors import Actor
 from anex.core.errors import InvalidRequest, TooManyRequests, Unprocessable
@@ -72,6 +73,7 @@ def submit(
         raise Unprocessable("Give exactly one of input_id and input_s3_uri.", param="input_id")
     model = offered(options.model_id)
     check(model, options)
+    plans.of(organization_id).require_output(options.row.max_output_tokens)
     inputs.check_residency(options.data_residency)
     balances.require_positive(organization_id)
     source = inputs.for_job(organization_id=organization_id, input_id=input_id, input_s3_uri=input_s3_uri)

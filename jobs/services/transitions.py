@@ -1,4 +1,4 @@
-"""The one place that assigns a job's status: a guarded conditional write, its event and its webhooks, together."""
+"""The one place that assigns a job's status: a guarded conditional write, its event, webhooks and e-mail together."""
 
 from typing import Any
 from uuid import UUID
@@ -8,7 +8,7 @@ from django.db import transaction
 from anex.core.actors import Actor
 from jobs.lifecycle import Status, sources_of
 from jobs.models import Job, JobEvent
-from jobs.services import outbox
+from jobs.services import alerts, outbox
 
 
 @transaction.atomic
@@ -24,6 +24,7 @@ def advance(job_id: UUID, *, to: Status, actor: Actor, **fields: Any) -> bool:
 
 
 def record(job_id: UUID, step: Status, *, actor: str) -> None:
-    """Write down a step that the caller's transaction makes, and leave it for the endpoints that want it."""
-    JobEvent.objects.create(job_id=job_id, type=step, actor=actor)
+    """Write down a step that the caller's transaction makes, and leave it for the endpoints and people that want it."""
+    event = JobEvent.objects.create(job_id=job_id, type=step, actor=actor)
     outbox.record_step(job_id, step)
+    alerts.follow(event)

@@ -28,6 +28,7 @@ SIGNED_IN = [
     "/webhooks",
     "/members/leave",
     "/audit",
+    "/alerts",
     "/organizations/new",
     "/credits",
     "/credits/add",

@@ -70,6 +70,22 @@ def test_production_sends_e_mails_through_the_server_that_is_named() -> None:
     assert done.stdout.split() == ["mail.example", "587", "anex", "p@ss", "True", "False"], done.stderr
 
 
+@pytest.mark.parametrize("settings", ["development", "production"])
+@pytest.mark.parametrize("slashes", ["///{}", "////{}"])
+def test_e_mails_can_be_written_as_files(settings: str, slashes: str, tmp_path: Path) -> None:
+    folder = tmp_path if slashes.startswith("////") else BASE_DIR / "var" / "tests" / tmp_path.parent.name
+    named = str(folder).lstrip("/") if slashes.startswith("////") else str(folder.relative_to(BASE_DIR))
+    send = "from django.core.mail import send_mail; send_mail('Hello', 'x', None, ['ada@example.com'])"
+    environment = PRODUCTION | {"EMAIL_URL": "filemail:" + slashes.format(named)}
+    try:
+        done = manage(settings, "shell", "--no-imports", "-c", send, **environment)
+        assert done.returncode == 0, done.stderr
+        [written] = folder.iterdir()
+        assert "Subject: Hello" in written.read_text()
+    finally:
+        shutil.rmtree(folder)
+
+
 def test_production_refuses_a_short_secret() -> None:
     done = manage("production", "check", **PRODUCTION | {"SECRET_KEY": "short"})
     assert "SECRET_KEY must have at least 50 characters." in done.stderr

@@ -9,7 +9,6 @@ from jobs.models import JobEvent, WebhookDelivery, WebhookEvent
 from jobs.run import finalization
 from jobs.services import approvals, cancellations, endpoints, transitions
 from jobs.webhooks import EVENT_OF, EventType
-from tests.factories import make_job
 from tests.jobs.api import stages
 from tests.jobs.run.driver import chat_line, submit, validate
 from tests.jobs.webhooks.driver import ACTOR, listening
@@ -29,8 +28,7 @@ def test_every_step_of_a_job_but_the_unannounced_ones_is_told_in_order(acme, rec
     approvals.approve(organization_id=acme.pk, job_id=job.pk, actor=ACTOR)
     job.chunks.update(closed=True)
     assert finalization.finish_rows(job.pk)
-    cancelled = transitions.advance(job.pk, to=Status.DONE, actor=ACTOR)
-    assert cancelled
+    assert transitions.advance(job.pk, to=Status.DONE, actor=ACTOR)
     assert types(job) == ["submitted", "estimating", "cost_ready", "in_progress", "completed"]
     assert WebhookDelivery.objects.filter(state="pending", attempts=0).count() == 5
 
@@ -52,13 +50,6 @@ def test_cancelled_quote_is_told_once(acme, receiver):
     cancellations.cancel(organization_id=acme.pk, job_id=job.pk, actor=ACTOR)
     assert not transitions.advance(job.pk, to=Status.CANCELLED, actor=ACTOR)
     assert types(job) == ["cancelled"]
-
-
-def test_submission_through_the_api_is_told(acme, receiver):
-    listening(acme, receiver)
-    job = make_job(acme)
-    transitions.record(job.pk, Status.SUBMITTED, actor="key:test")
-    assert types(job) == ["submitted"]
 
 
 def test_step_that_is_rolled_back_is_not_told(acme, receiver):

@@ -1,9 +1,14 @@
 """Events are written in the transaction of what happened, once, for the endpoints that want them."""
 
+import contextlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connections, transaction
 
 from anex.core.actors import system
+from anex.core.errors import Conflict
 from jobs.lifecycle import Status
 from jobs.models import JobEvent, WebhookDelivery, WebhookEvent
 from jobs.run import finalization
@@ -92,3 +97,21 @@ def test_nothing_is_written_for_other_organizations_disabled_or_deleted_endpoint
     endpoints.delete(organization_id=acme.pk, endpoint_id=gone.pk, actor=ACTOR)
     cancellations.cancel(organization_id=acme.pk, job_id=stages.quoted(acme).pk, actor=ACTOR)
     assert not WebhookEvent.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_racing_cancels_leave_one_terminal_event(acme, receiver):
+    listening(acme, receiver)
+    job = stages.quoted(acme)
+    start = threading.Barrier(4)
+
+    def cancel():
+        start.wait()
+        with contextlib.suppress(Conflict):
+            cancellations.cancel(organization_id=acme.pk, job_id=job.pk, actor=ACTOR)
+        connections.close_all()
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(cancel) for _ in range(4)]:
+            done.result()
+    assert types(job) == ["cancelled"]

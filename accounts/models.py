@@ -1,4 +1,4 @@
-"""Who exists and what they did: people, organizations, memberships, keys, audit events."""
+"""Who exists and what they did: people, organizations, memberships, keys, audit events, requests sent again."""
 
 import uuid
 from typing import ClassVar
@@ -165,3 +165,26 @@ class AuditEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} by {self.actor_kind}:{self.actor_id}"
+
+
+class Idempotency(models.Model):
+    """What a request sent under a key led to, so that sending it again has no second effect.
+
+    Written in the transaction of the effect. The key and the request are kept as SHA-256 digests, `reference` names
+    what came of it, e.g. a job's id.
+    """
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+")
+    operation = models.CharField(max_length=40)
+    key_sha256 = models.BinaryField(max_length=32)
+    body_sha256 = models.BinaryField(max_length=32)
+    reference = models.CharField(max_length=64)
+    created_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["organization", "operation", "key_sha256"], name="one_effect_per_key")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.operation} → {self.reference}"

@@ -7,6 +7,7 @@
                                                      │        └──▶ cancelled / failed
                                                      └──▶ cancelled (nothing was in flight)
 
+A pause is no status: a job in `in_progress` may be paused and resumed, and leaving it ends the pause.
 `finalizing` ends as what stopped the rows: done when every row has an answer, failed or cancelled otherwise.
 The names are those of reference 003, schema Job.
 """

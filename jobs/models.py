@@ -53,6 +53,7 @@ class Job(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
     input = models.ForeignKey(Input, on_delete=models.PROTECT, related_name="jobs")
+    retry_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="retries")
     region = models.CharField(max_length=10, default="world")
     model_id = models.CharField(max_length=64)
     task_type = models.CharField(max_length=10, default="chat")
@@ -79,6 +80,11 @@ class Job(models.Model):
     est_processing_seconds = models.PositiveIntegerField(null=True)
     approval_expires_at = models.DateTimeField(null=True)
     approved_at = models.DateTimeField(null=True)
+    minimum_paid = models.BooleanField(
+        default=False, db_default=False, help_text="A job it retries was charged: the model's minimum is paid"
+    )
+    paused = models.BooleanField(default=False, db_default=False, help_text="No row is sent; only while in progress")
+    paused_at = models.DateTimeField(null=True, help_text="The last time it was paused")
 
     # The outcome, written once when the job ends.
     stop_reason = models.CharField(max_length=20, blank=True, help_text="Why rows stopped early")
@@ -99,7 +105,7 @@ class Job(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["organization", "-created_at"]),
+            models.Index(fields=["organization", "-created_at", "-id"], name="job_pages"),
             models.Index(fields=["status"]),
         ]
 

@@ -9,6 +9,7 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown
 from django.conf import settings
 
+from accounts.services import idempotency
 from anex.core import clock
 from jobs.run.deliverer import Deliverer
 from jobs.run.pump import Pump
@@ -22,6 +23,7 @@ SWEEPS: tuple[Callable[[datetime], int], ...] = (
     retention.expire_inputs,
     retention.discard_unfinished,
     deliveries.forget,
+    idempotency.forget_expired,
 )
 
 _pump: Pump | None = None

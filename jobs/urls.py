@@ -3,7 +3,16 @@
 from django.urls import path
 
 from jobs.api.inputs import InputsView, InputView
-from jobs.api.jobs import ApproveView, CancelView, JobsView, JobView, ResultView
+from jobs.api.jobs import (
+    ApproveView,
+    CancelView,
+    JobsView,
+    JobView,
+    PauseView,
+    ResultView,
+    ResumeView,
+    RetryView,
+)
 
 urlpatterns = [
     path("inputs", InputsView.as_view()),
@@ -12,5 +21,8 @@ urlpatterns = [
     path("jobs/<str:id>", JobView.as_view()),
     path("jobs/<str:id>/approve", ApproveView.as_view()),
     path("jobs/<str:id>/cancel", CancelView.as_view()),
+    path("jobs/<str:id>/pause", PauseView.as_view()),
+    path("jobs/<str:id>/resume", ResumeView.as_view()),
+    path("jobs/<str:id>/retry", RetryView.as_view()),
     path("jobs/<str:id>/result", ResultView.as_view()),
 ]

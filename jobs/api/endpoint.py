@@ -14,7 +14,7 @@ from accounts.callers import Caller
 from anex.core.errors import InsufficientQuota, Unprocessable
 from jobs.api.schemas import ErrorSerializer
 
-# A repetition cannot change these answers, and SDKs resend a 409 by themselves: they are told not to.
+# A repetition cannot change these answers unless they say when, and SDKs resend a 409: they are told not to.
 FINAL = frozenset({402, 409})
 
 
@@ -34,7 +34,8 @@ class Endpoint(APIView):
     def handle_exception(self, exc: Exception) -> Response:
         """Marks the refusals that a repetition cannot change."""
         response = super().handle_exception(exc)
-        final = response.status_code in FINAL or isinstance(exc, InsufficientQuota)
+        final = response.status_code in FINAL and "Retry-After" not in response
+        final = final or isinstance(exc, InsufficientQuota)
         if final and self.request.method == "POST":
             response["x-should-retry"] = "false"
         return response

@@ -4,11 +4,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.api import rendering, requests
+from jobs.api import listing, rendering, requests
 from jobs.api.endpoint import Endpoint, answers
-from jobs.api.schemas import CreateJobRequestSerializer, JobResultSerializer, JobSerializer
-from jobs.selectors import contents, jobs
-from jobs.services import approvals, cancellations, results, submissions
+from jobs.api.listing import JobListSerializer, ListJobsSerializer
+from jobs.api.schemas import IDEMPOTENCY_KEY, CreateJobRequestSerializer, JobResultSerializer, JobSerializer
+from jobs.selectors import contents, jobs, pages
+from jobs.services import approvals, cancellations, pauses, results, retries, submissions
 
 
 class JobsView(Endpoint):
@@ -18,15 +19,30 @@ class JobsView(Endpoint):
         operation_id="createJob",
         tags=["jobs"],
         summary="Submit a job: an input plus a model",
+        parameters=[IDEMPOTENCY_KEY],
         request=CreateJobRequestSerializer,
         responses=answers(201, JobSerializer, 400, 402, 404, 409, 422, 429),
     )
     def post(self, request: Request) -> Response:
-        """Creates a job in `submitted`."""
-        caller, asked = self.caller, requests.create_job(request)
+        """Creates a job in `submitted`; the same request under the same key creates no second one."""
+        caller = self.caller
+        attempt = requests.attempt(request, caller, "createJob")
+        asked = requests.create_job(request)
         caller.require_model(asked["options"].model_id)
-        job = submissions.submit(organization_id=caller.organization_id, actor=caller.actor, **asked)
-        return Response(rendering.brief(job), status=201)
+        job = submissions.submit(organization_id=caller.organization_id, actor=caller.actor, attempt=attempt, **asked)
+        return Response(rendering.created(job), status=201)
+
+    @extend_schema(
+        operation_id="listJobs",
+        tags=["jobs"],
+        summary="List the organization's jobs, newest first",
+        parameters=[ListJobsSerializer],
+        responses=answers(200, JobListSerializer, 422),
+    )
+    def get(self, request: Request) -> Response:
+        """A page of jobs."""
+        found = pages.page(self.caller.organization_id, **listing.query(request))
+        return Response(rendering.page(found, jobs.progress_of(found.jobs)))
 
 
 class JobView(Endpoint):
@@ -86,6 +102,64 @@ class CancelView(Endpoint):
             organization_id=caller.organization_id, job_id=requests.job_id(id), actor=caller.actor
         )
         return Response(rendering.brief(job))
+
+
+class PauseView(Endpoint):
+    """`/jobs/{id}/pause`."""
+
+    @extend_schema(
+        operation_id="pauseJob",
+        tags=["jobs"],
+        summary="Pause a job: no further row is sent until it is resumed",
+        request=None,
+        responses=answers(200, JobSerializer, 404, 409),
+    )
+    def post(self, request: Request, id: str) -> Response:
+        """The job stays `in_progress` with `paused` set; rows in flight finish. Safe to repeat."""
+        caller, job_id = self.caller, requests.job_id(id)
+        job = pauses.pause(organization_id=caller.organization_id, job_id=job_id, actor=caller.actor)
+        return Response(rendering.brief(job) | {"paused": job.paused})
+
+
+class ResumeView(Endpoint):
+    """`/jobs/{id}/resume`."""
+
+    @extend_schema(
+        operation_id="resumeJob",
+        tags=["jobs"],
+        summary="Resume a paused job",
+        request=None,
+        responses=answers(200, JobSerializer, 404, 409),
+    )
+    def post(self, request: Request, id: str) -> Response:
+        """The job's rows are sent again. Safe to repeat."""
+        caller, job_id = self.caller, requests.job_id(id)
+        job = pauses.resume(organization_id=caller.organization_id, job_id=job_id, actor=caller.actor)
+        return Response(rendering.brief(job) | {"paused": job.paused})
+
+
+class RetryView(Endpoint):
+    """`/jobs/{id}/retry`."""
+
+    @extend_schema(
+        operation_id="retryJob",
+        tags=["jobs"],
+        summary="Retry the failed rows of a job that is over, as a new job",
+        parameters=[IDEMPOTENCY_KEY],
+        request=None,
+        responses=answers(201, JobSerializer, 400, 402, 404, 409, 410, 422, 429),
+    )
+    def post(self, request: Request, id: str) -> Response:
+        """Creates a job of the rows that were never answered, ended in an error or broke their format.
+
+        It has the model and options of the old one, its own quote and approval, and `retry_of`.
+        """
+        caller, job_id = self.caller, requests.job_id(id)
+        attempt = requests.attempt(request, caller, "retryJob")
+        if caller.models is not None:
+            caller.require_model(jobs.get(caller.organization_id, job_id).model_id)
+        job = retries.retry(organization_id=caller.organization_id, job_id=job_id, actor=caller.actor, attempt=attempt)
+        return Response(rendering.created(job), status=201)
 
 
 class ResultView(Endpoint):

@@ -1,15 +1,18 @@
 """From what the services and selectors return to the bodies of reference 003."""
 
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
 from anex.core.money import ceil_cents
+from jobs.api import listing
 from jobs.api.schemas import JobResultSerializer, JobSerializer
-from jobs.lifecycle import TERMINAL
+from jobs.lifecycle import TERMINAL, Status
 from jobs.models import Job
 from jobs.selectors.contents import Failure
 from jobs.selectors.jobs import Progress, row_outcomes
+from jobs.selectors.pages import Page
 from jobs.services.results import ResultLink
 
 
@@ -18,12 +21,35 @@ def brief(job: Job) -> dict[str, str]:
     return {"id": str(job.id), "status": str(job.status)}
 
 
+def created(job: Job) -> dict[str, str]:
+    """What the calls that create a job answer, the first time and every further one: as it was created."""
+    return {"id": str(job.id), "status": str(Status.SUBMITTED)}
+
+
 def full(
     job: Job, *, progress: Progress | None, failure: Failure | None, response_format: dict[str, Any] | None
 ) -> dict[str, Any]:
     """Every field of a job; counts are null until it is over, the estimate until it is quoted."""
+    stored = {
+        "failure_reason": failure.reason if failure else None,
+        "failure_errors": [msgspec.structs.asdict(error) for error in failure.errors] if failure else [],
+        "response_format": response_format,
+    }
+    return dict(JobSerializer(_fields(job, progress) | stored).data)
+
+
+def page(found: Page, progress: dict[UUID, Progress]) -> dict[str, Any]:
+    """A page of jobs: of each what the database holds, which is all but what its customer wrote."""
+    return {
+        "data": [listing.ListedJobSerializer(_fields(job, progress.get(job.pk))).data for job in found.jobs],
+        "has_more": found.end is not None,
+        "next_cursor": found.end and listing.encode(found.end),
+    }
+
+
+def _fields(job: Job, progress: Progress | None) -> dict[str, Any]:
     cap = job.requested_max_output_tokens if job.max_output_tokens is None else job.max_output_tokens
-    fields = {
+    return {
         "id": job.id,
         "status": job.status,
         "est_input_tok": job.est_input_tokens,
@@ -37,7 +63,6 @@ def full(
         "data_deleted_at": job.data_deleted_at,
         "partial": job.partial,
         "failure_code": job.failure_code or None,
-        "failure_reason": failure.reason if failure else None,
         "max_output_tokens": cap,
         "max_tokens": cap,
         "reasoning_budget": job.reasoning_budget,
@@ -48,15 +73,14 @@ def full(
         "reasoning_effort": job.reasoning_effort or None,
         "task_type": job.task_type,
         "format": job.input.format,
-        "response_format": response_format,
         "dimensions": None,
         "data_residency": job.region,
         "progress": progress and _progress(progress, job.quote_cents),
         "charge_cents": job.charge_cents,
         "stop_reason": job.stop_reason or None,
-        "failure_errors": [msgspec.structs.asdict(error) for error in failure.errors] if failure else [],
+        "paused": job.paused,
+        "retry_of": job.retry_of_id,
     }
-    return dict(JobSerializer(fields).data)
 
 
 def result(link: ResultLink) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from uuid import UUID
 
 from rest_framework.request import Request
 
+from accounts.callers import Caller
+from accounts.services import idempotency
 from inference.requests.options import RowOptions
 from jobs.api.endpoint import id_in_path, validated
 from jobs.api.schemas import CreateJobRequestSerializer
@@ -36,3 +38,15 @@ def create_job(request: Request) -> dict[str, Any]:
         data_residency=fields.get("data_residency"),
     )
     return {"input_id": fields.get("input_id"), "input_s3_uri": fields.get("input_s3_uri"), "options": options}
+
+
+def attempt(request: Request, caller: Caller, operation: str) -> idempotency.Attempt | None:
+    """What makes the request repeatable, where it carries a key; InvalidRequest for a malformed key.
+
+    Call it before the body is parsed: the digest is of the bytes that were sent.
+    """
+    key = request.headers.get(idempotency.HEADER)
+    if key is None:
+        return None
+    body = request.path.encode() + b"\n" + request.body
+    return idempotency.attempt(organization_id=caller.organization_id, operation=operation, key=key, body=body)

@@ -5,8 +5,10 @@ They say what is valid and what is shown; `requests.py` and `rendering.py` trans
 
 from typing import Any
 
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
+from accounts.services import idempotency
 from jobs.lifecycle import Status
 from jobs.services.submissions import MAX_OUTPUT_TOKENS
 
@@ -20,6 +22,15 @@ JSON_TYPES: tuple[tuple[type[serializers.Field[Any, Any, Any, Any]], tuple[type,
     (serializers.FloatField, (int, float), "a number"),
     (serializers.DictField, (dict,), "an object"),
     (serializers.Field, (str,), "a string"),
+)
+
+IDEMPOTENCY_KEY = OpenApiParameter(
+    idempotency.HEADER,
+    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+    OpenApiParameter.HEADER,
+    description="Printable ASCII of your choice. For 24 hours, the same request under the same key creates nothing "
+    "further and is answered as the first was; another request under the key is 409 `idempotency_key_reused`. A "
+    "request that was refused does not use up its key.",
 )
 
 
@@ -87,7 +98,7 @@ class LineErrorSerializer(serializers.Serializer[Any]):
 class JobSerializer(serializers.Serializer[Any]):
     """The reference's Job, then what is ours: from `progress` on.
 
-    createJob, approveJob and cancelJob answer only id and status; getJob answers every field.
+    What creates or moves a job answers only id and status, a pause also `paused`; getJob answers every field.
     """
 
     id = serializers.UUIDField()
@@ -124,6 +135,8 @@ class JobSerializer(serializers.Serializer[Any]):
     progress = JobProgressSerializer(**OPTIONAL)
     charge_cents = serializers.IntegerField(**OPTIONAL)
     stop_reason = serializers.CharField(**OPTIONAL)
+    paused = serializers.BooleanField(required=False, help_text="No row is sent until the job is resumed")
+    retry_of = serializers.UUIDField(**OPTIONAL, help_text="The job whose failed rows this one retries")
     failure_errors = LineErrorSerializer(many=True, required=False)
 
 

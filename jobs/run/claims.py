@@ -1,8 +1,8 @@
 """Who works on which chunk. Every statement here is a guard of the part protocol (tests/jobs/run/test_protocol.py).
 
-A claim takes the job's row FOR SHARE, so it cannot cross a change of the job's status; a chunk is free when nobody
-holds it, when its holder is no longer listed, when the holder was silent for a lease while the claimer was not, or
-when the claimer itself holds it without working on it: then the answer to a claim or to a release was lost.
+A claim takes the job's row FOR SHARE, so it cannot cross a change of the job's status or a pause; a chunk is free
+when nobody holds it, when its holder is no longer listed, when the holder was silent for a lease while the claimer was
+not, or when the claimer itself holds it without working on it: then the answer to a claim or to a release was lost.
 """
 
 from collections.abc import Collection, Sequence, Set
@@ -58,7 +58,7 @@ WITH free AS (
       AND CASE c.kind
           WHEN 'validate' THEN j.status IN ('submitted', 'estimating') AND j.model_id <> ALL(%(uncounted)s)
           WHEN 'sample' THEN j.status = 'estimating' AND j.model_id = ANY(%(models)s)
-          WHEN 'rows' THEN j.status = 'in_progress' AND j.model_id = ANY(%(models)s)
+          WHEN 'rows' THEN j.status = 'in_progress' AND NOT j.paused AND j.model_id = ANY(%(models)s)
           ELSE j.status = 'finalizing' OR (j.status = 'cancelling' AND NOT EXISTS (
               SELECT 1 FROM jobs_chunk r JOIN jobs_worker v ON v.id = r.epoch
               WHERE r.job_id = j.id AND r.kind = 'rows' AND NOT r.closed
@@ -118,6 +118,11 @@ def release(claim: Claim, *, blameless: bool = True) -> None:
 def close(claim: Claim) -> bool:
     """Mark a chunk as finished, if it is still held; inside the transaction of what finished it."""
     return _update_held(claim, closed=True)
+
+
+def is_held(claim: Claim) -> bool:
+    """Whether a chunk is still held, and stays so until the caller's transaction ends."""
+    return Chunk.objects.select_for_update().filter(pk=claim.id, epoch=claim.epoch, closed=False).exists()
 
 
 def fence(job_id: UUID) -> None:

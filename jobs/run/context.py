@@ -1,17 +1,14 @@
 """What every chunk of a job needs to know, read once: model, options, prices and the pinned input."""
 
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
-
-import orjson
 
 from billing import pricing
 from inference import catalogue
 from inference.requests.options import RowOptions
 from jobs import storage
 from jobs.models import Job
-from jobs.storage import keys
+from jobs.selectors import contents
 from jobs.storage.interface import Store
 
 
@@ -37,29 +34,17 @@ def load(job_id: UUID) -> Context:
     model = catalogue.get(job.model_id)
     if model is None:
         raise LookupError(f"model {job.model_id} is no longer in the catalogue")
-    store = storage.store(job.region)
-    response_format: dict[str, Any] | None = None
-    if job.has_response_format:
-        response_format = orjson.loads(store.read(keys.response_format(job.id)))
-    options = RowOptions(
-        max_output_tokens=job.requested_max_output_tokens,
-        temperature=job.temperature,
-        reasoning=job.reasoning,
-        reasoning_budget=job.reasoning_budget,
-        reasoning_effort=job.reasoning_effort or None,
-        response_format=response_format,
-    )
     return Context(
         job_id=job.id,
         region=job.region,
         model=model,
-        options=options,
+        options=contents.row_options(job),
         output_cap=job.max_output_tokens or room_for_output(model, job.longest_row_tokens or 0),
         card=pricing.PriceCard.thaw(job.prices) if job.prices else None,
         input_key=job.input.key,
         input_etag=job.input.etag,
         input_bytes=job.input.size_bytes or 0,
-        store=store,
+        store=storage.store(job.region),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
+import msgspec
 from django.db import transaction
 from django.db.models import Max, Sum
 
@@ -115,6 +116,8 @@ def quote(job_id: UUID, *, output_cap: int) -> None:
     card = price_cards.current(job.model_id)
     if card is None or job.row_count is None or job.est_input_tokens is None:
         raise LookupError(f"job {job_id} cannot be quoted: model {job.model_id} has no price")
+    if job.minimum_paid:
+        card = msgspec.structs.replace(card, minimum_job_cents=1)
     nano = pricing.quote_nano(card, rows=job.row_count, input_tokens=job.est_input_tokens, output_cap=output_cap)
     now = clock.now()
     advance(
@@ -132,9 +135,9 @@ def quote(job_id: UUID, *, output_cap: int) -> None:
 
 
 def _expected_seconds(model_id: str, rows: int) -> int | None:
-    """From approval to result at the pace of this model's recent jobs; None before the first one has ended."""
+    """From approval to result at the pace of this model's recent jobs, but for paused ones; None before the first."""
     recent = Job.objects.filter(
-        model_id=model_id, status=Status.DONE, approved_at__isnull=False, finished_at__isnull=False
+        model_id=model_id, status=Status.DONE, approved_at__isnull=False, finished_at__isnull=False, paused_at=None
     ).order_by("-finished_at")[:RECENT_JOBS]
     spans = [(job.result_rows or 0, (job.finished_at - job.approved_at).total_seconds()) for job in recent]  # type: ignore[operator]
     total_rows, total_seconds = sum(rows for rows, _ in spans), sum(seconds for _, seconds in spans)

@@ -6,6 +6,7 @@ An object's key is random per attempt; it is part of the job only once a committ
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import msgspec
 from django.db import connection
 
 from jobs.models import Part
@@ -74,10 +75,23 @@ def commit_part(claim: Claim, outcomes: Sequence[Outcome], *, key: str, size_byt
 
 def merge(bodies: Iterable[bytes]) -> Iterator[bytes]:
     """The result lines of one chunk's parts, in input order, each with its line end."""
-    numbered = []
-    for body in bodies:
-        for entry in body.split(b"\n")[:-1]:
-            row, _, line = entry.partition(b"\t")
-            numbered.append((int(row), line))
-    numbered.sort()
+    numbered = sorted(entry for body in bodies for entry in _entries(body))
     return (line + b"\n" for _, line in numbered)
+
+
+def rows_in_error(body: bytes) -> Iterator[int]:
+    """The rows of a part whose result line has an error: those without an answer, or with one that broke its format."""
+    return (row for row, line in _entries(body) if _decode(line).error is not None)
+
+
+class _ResultLine(msgspec.Struct):
+    error: str | None
+
+
+_decode = msgspec.json.Decoder(_ResultLine).decode
+
+
+def _entries(body: bytes) -> Iterator[tuple[int, bytes]]:
+    for entry in body.split(b"\n")[:-1]:
+        row, _, line = entry.partition(b"\t")
+        yield int(row), line

@@ -131,7 +131,7 @@ class Pump:
             await asyncio.wait({*self._runs, *self._controls}, timeout=DRAIN_SECONDS)
 
     async def _refresh(self) -> None:
-        """Stop what belongs to jobs that moved on, and take the present model servers."""
+        """Stop what belongs to jobs that moved on or are paused, and take the present model servers."""
         if self._runs:
             job_ids = {run.claim.job_id for run in self._runs.values()}
             alive = await self._threads.call(_runnable, job_ids)
@@ -154,7 +154,8 @@ class Pump:
         for model_id, window in self._windows.items():
             if not window.size or clock.monotonic() < self._resting.get(model_id, 0.0):
                 continue
-            waiting = sum(run.undispatched for run in self._runs.values() if run.claim.model_id == model_id)
+            runs = [run for run in self._runs.values() if run.claim.model_id == model_id and not run.stopping]
+            waiting = sum(run.undispatched for run in runs)
             while waiting < window.size:
                 found_chunks = await self._claims(lease, ["sample", "rows"], [model_id], 1)
                 if not found_chunks:
@@ -244,4 +245,4 @@ class Pump:
 
 
 def _runnable(job_ids: set[UUID]) -> set[UUID]:
-    return set(Job.objects.filter(pk__in=job_ids, status__in=RUNNABLE).values_list("pk", flat=True))
+    return set(Job.objects.filter(pk__in=job_ids, status__in=RUNNABLE, paused=False).values_list("pk", flat=True))

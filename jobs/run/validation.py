@@ -17,7 +17,7 @@ from inference.requests import rows as requests
 from inference.requests.errors import TemplateRefused
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
-from jobs.run import claims, estimates
+from jobs.run import claims, estimates, selection
 from jobs.run.claims import Claim, Interrupted
 from jobs.run.context import Context, load, room_for_output
 from jobs.run.failures import Problem, fail_before_approval
@@ -54,7 +54,7 @@ class _TooManyProblems(Exception):
 
 def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
     """Check a job's input; the job moves on to its estimate, or fails naming the line. Raises Interrupted."""
-    if not _start(claim):
+    if not _start(claim) or not selection.give_own_input(claim, go_on=go_on):
         return
     context = load(claim.job_id)
     try:

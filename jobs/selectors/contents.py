@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from inference.requests.options import RowOptions
 from jobs.models import Job
 from jobs.storage import keys, store
 from jobs.storage.interface import ObjectMissing
@@ -43,6 +44,21 @@ def response_format(job: Job) -> dict[str, Any] | None:
         return None
     data = _read(job, keys.response_format(job.id))
     return None if data is None else msgspec.json.decode(data, type=dict[str, Any])
+
+
+def row_options(job: Job) -> RowOptions:
+    """What a job asks of every row, as it was submitted. Raises ObjectMissing where its schema was deleted."""
+    schema: dict[str, Any] | None = None
+    if job.has_response_format:
+        schema = msgspec.json.decode(store(job.region).read(keys.response_format(job.id)), type=dict[str, Any])
+    return RowOptions(
+        max_output_tokens=job.requested_max_output_tokens,
+        temperature=job.temperature,
+        reasoning=job.reasoning,
+        reasoning_budget=job.reasoning_budget,
+        reasoning_effort=job.reasoning_effort or None,
+        response_format=schema,
+    )
 
 
 def _read(job: Job, key: str) -> bytes | None:

@@ -1,15 +1,16 @@
 """Reads of jobs, each within one organization; an id of another organization is the same as no id at all."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 from uuid import UUID
 
-from django.db.models import QuerySet, Sum
+from django.db.models import F, QuerySet, Sum
 
 from anex.core.errors import NotFound
 from anex.core.money import cents_to_nano
 from jobs.lifecycle import TERMINAL, Status
-from jobs.models import Chunk, Job, JobEvent, Part
+from jobs.models import Chunk, Input, Job, JobEvent, Part
 
 WAITING = (Status.SUBMITTED, Status.ESTIMATING, Status.COST_READY)
 
@@ -54,29 +55,49 @@ def waiting_count(organization_id: UUID) -> int:
 
 
 def progress(job: Job) -> Progress | None:
-    """How far a job is; None before its approval.
+    """How far a job is; None before its approval."""
+    return progress_of([job]).get(job.pk)
+
+
+def progress_of(jobs: Sequence[Job]) -> dict[UUID, Progress]:
+    """How far each job is that was approved, in at most one query.
 
     A running job is the sum of its durable parts; an ended one has its counts and charge written down.
     """
-    if job.approved_at is None or job.row_count is None:
-        return None
-    if job.status in TERMINAL:
-        return Progress(row_outcomes(job), job.row_count, cents_to_nano(job.charge_cents or 0))
-    sums = Part.objects.filter(chunk__job=job, chunk__kind=Chunk.Kind.ROWS).aggregate(
-        success=Sum("success_rows", default=0),
-        error=Sum("error_rows", default=0),
-        format_error=Sum("format_error_rows", default=0),
-        truncated=Sum("truncated_rows", default=0),
-        cost=Sum("cost_nano", default=0),
-    )
-    spent = sums.pop("cost")
-    return Progress(sum(sums.values()), job.row_count, spent)
+    approved = [job for job in jobs if job.approved_at is not None and job.row_count is not None]
+    running = [job.pk for job in approved if job.status not in TERMINAL]
+    sums = {job_id: (rows, nano) for job_id, rows, nano in _durable(running)} if running else {}
+    found = {}
+    for job in approved:
+        ended = (row_outcomes(job), cents_to_nano(job.charge_cents or 0))
+        rows, nano = sums.get(job.pk, (0, 0)) if job.status not in TERMINAL else ended
+        found[job.pk] = Progress(int(rows), job.row_count or 0, int(nano))
+    return found
+
+
+def _durable(job_ids: Sequence[UUID]) -> QuerySet[Part, tuple[UUID, int, int]]:
+    """Rows with an outcome and nano-dollars consumed, of the jobs that have any."""
+    parts = Part.objects.filter(chunk__job__in=job_ids, chunk__kind=Chunk.Kind.ROWS)
+    outcomes = F("success_rows") + F("error_rows") + F("format_error_rows") + F("truncated_rows")
+    return parts.values_list("chunk__job").annotate(rows=Sum(outcomes), nano=Sum("cost_nano"))
 
 
 def row_outcomes(job: Job) -> int:
     """Rows of an ended job that any of its four counts accounts for."""
     counts = (job.success_rows, job.error_rows, job.format_error_rows, job.truncated_rows)
     return sum(count or 0 for count in counts)
+
+
+def retryable_rows(job: Job) -> int:
+    """Rows of an ended job that were never answered, ended in an error or broke their format."""
+    if job.status not in TERMINAL or job.row_count is None:
+        return 0
+    return job.row_count - (job.success_rows or 0) - (job.truncated_rows or 0)
+
+
+def is_readable(job: Job) -> bool:
+    """Whether a job's rows are still there: neither its data nor its input was deleted."""
+    return job.data_deleted_at is None and job.input.status == Input.State.READY
 
 
 def events(job: Job) -> list[JobEvent]:

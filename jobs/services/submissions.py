@@ -6,6 +6,7 @@ Rows are not looked at: a worker checks them, and a bad row fails the job while 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
@@ -13,7 +14,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.models import Organization
-from accounts.services import audit
+from accounts.services import audit, idempotency
 from anex.core.actors import Actor
 from anex.core.errors import InvalidRequest, TooManyRequests, Unprocessable
 from billing import price_cards
@@ -56,35 +57,63 @@ def submit(
     actor: Actor,
     input_id: UUID | None = None,
     input_s3_uri: str | None = None,
+    attempt: idempotency.Attempt | None = None,
 ) -> Job:
     """Create a job in `submitted` and the chunk that checks its input, and ring the workers.
 
-    Give exactly one of `input_id` and `input_s3_uri`. Refusals, in this order: Unprocessable (request, model,
-    options), InvalidRequest (response_format), Forbidden (residency), PaymentRequired (no balance), NotFound and
+    Give exactly one of `input_id` and `input_s3_uri`. An `attempt` made before answers the job of the first one, as
+    it is now. Refusals, in this order: Conflict (idempotency), Unprocessable (request, model, options),
+    InvalidRequest (response_format), Forbidden (residency), PaymentRequired (no balance), NotFound and
     Conflict (input), InvalidRequest (size), TooManyRequests (approval queue full).
     """
+    if attempt and (earlier := idempotency.find(attempt)):
+        return jobs.get(organization_id, UUID(earlier))
     if (input_id is None) == (input_s3_uri is None):
         raise Unprocessable("Give exactly one of input_id and input_s3_uri.", param="input_id")
     model = offered(options.model_id)
-    _check(model, options)
+    check(model, options)
     inputs.check_residency(options.data_residency)
     balances.require_positive(organization_id)
     source = inputs.for_job(organization_id=organization_id, input_id=input_id, input_s3_uri=input_s3_uri)
     size = source.size_bytes or 0
     if size > inputs.MAX_INPUT_BYTES:
         raise InvalidRequest(f"The input file has {size:,} bytes; at most {inputs.MAX_INPUT_BYTES:,} are allowed.")
-    job = _job(source, model, options.row, actor)
-    with _stored_response_format(job, options.row), transaction.atomic():
-        _insert(job, size)
-        audit.record(
-            organization_id=organization_id,
-            actor=actor,
-            action="job.submitted",
-            target=str(job.pk),
-            details={"model": job.model_id},
-        )
-        ring()
+    job = draft(source, model, options.row, actor)
+    return create(job, response_format=options.row.response_format, actor=actor, attempt=attempt)
+
+
+def create(
+    job: Job, *, response_format: dict[str, Any] | None, actor: Actor, attempt: idempotency.Attempt | None
+) -> Job:
+    """Save a new job with the chunk that checks its input, in one transaction with its attempt; ring the workers.
+
+    The job of an earlier attempt comes back instead, where there is one. Raises Conflict (idempotency),
+    TooManyRequests (approval queue full), StoreUnavailable.
+    """
+    try:
+        with _stored_response_format(job, response_format), transaction.atomic():
+            if attempt and (standing := idempotency.claim(attempt, reference=str(job.pk))) != str(job.pk):
+                raise _Repeated(standing)
+            _insert(job)
+            audit.record(
+                organization_id=job.organization_id,
+                actor=actor,
+                action="job.submitted",
+                target=str(job.pk),
+                details={"model": job.model_id} | ({"retry_of": str(job.retry_of_id)} if job.retry_of_id else {}),
+            )
+            ring()
+    except _Repeated as repeated:
+        return jobs.get(job.organization_id, UUID(repeated.reference))
     return job
+
+
+class _Repeated(Exception):
+    """An attempt at the same time was first; what this one prepared is taken back."""
+
+    def __init__(self, reference: str) -> None:
+        super().__init__(reference)
+        self.reference = reference
 
 
 def offered(model_id: str) -> Model:
@@ -98,7 +127,8 @@ def offered(model_id: str) -> Model:
     return model
 
 
-def _check(model: Model, options: SubmitOptions) -> None:
+def check(model: Model, options: SubmitOptions) -> None:
+    """Raise Unprocessable for an option the model does not take, InvalidRequest for a malformed response_format."""
     if options.row.response_format is not None:
         check_response_format(options.row.response_format)
     check_options(model, options.row, dimensions=options.dimensions, video_fps=options.video_fps)
@@ -106,7 +136,8 @@ def _check(model: Model, options: SubmitOptions) -> None:
         raise Unprocessable("Rows carry text only here: leave video_fps out.", param="video_fps")
 
 
-def _job(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:
+def draft(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:
+    """A job that is not saved yet."""
     return Job(
         id=uuid4(),
         organization_id=source.organization_id,
@@ -125,7 +156,7 @@ def _job(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:
     )
 
 
-def _insert(job: Job, size: int) -> None:
+def _insert(job: Job) -> None:
     # Two submits at once see each other's job: they queue up behind the organization's row.
     Organization.objects.select_for_update(no_key=True).get(pk=job.organization_id)
     if jobs.waiting_count(job.organization_id) >= MAX_WAITING:
@@ -136,18 +167,18 @@ def _insert(job: Job, size: int) -> None:
             retry_after=QUEUE_RETRY_S,
         )
     job.save(force_insert=True)
-    Chunk.objects.create(job=job, kind=Chunk.Kind.VALIDATE, index=0, byte_start=0, byte_end=size)
+    Chunk.objects.create(job=job, kind=Chunk.Kind.VALIDATE, index=0, byte_end=job.input.size_bytes or 0)
     transitions.record(job.pk, Status.SUBMITTED, actor=job.created_by)
 
 
 @contextmanager
-def _stored_response_format(job: Job, row: RowOptions) -> Iterator[None]:
+def _stored_response_format(job: Job, response_format: dict[str, Any] | None) -> Iterator[None]:
     """Keep the schema in the region's store before the job names it; take it back if there will be no job."""
-    if row.response_format is None:
+    if response_format is None:
         yield
         return
     key, objects = keys.response_format(job.id), store(job.region)
-    objects.put(key, msgspec.json.encode(row.response_format))
+    objects.put(key, msgspec.json.encode(response_format))
     try:
         yield
     except Exception:

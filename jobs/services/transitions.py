@@ -13,11 +13,11 @@ from jobs.services import outbox
 
 @transaction.atomic
 def advance(job_id: UUID, *, to: Status, actor: Actor, **fields: Any) -> bool:
-    """Move a job to `to` and set `fields` with it, if its present status may be followed by `to`.
+    """Move a job to `to` and set `fields` with it, if its present status may be followed by `to`; a pause ends.
 
     Returns False, and writes nothing, when another writer was first.
     """
-    moved = Job.objects.filter(pk=job_id, status__in=sources_of(to)).update(status=to, **fields)
+    moved = Job.objects.filter(pk=job_id, status__in=sources_of(to)).update(status=to, paused=False, **fields)
     if moved:
         record(job_id, to, actor=str(actor))
     return bool(moved)

@@ -34,6 +34,11 @@ def result(job_id: UUID) -> str:
     return f"{job_prefix(job_id)}result-{_random()}.jsonl"
 
 
+def retried_rows(job_id: UUID) -> str:
+    """The input of a job that retries rows of another one; another key at every call."""
+    return f"{job_prefix(job_id)}input-{_random()}.jsonl"
+
+
 def response_format(job_id: UUID) -> str:
     """The JSON schema a job was submitted with."""
     return f"{job_prefix(job_id)}response_format.json"

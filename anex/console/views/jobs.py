@@ -19,7 +19,7 @@ from anex.core.errors import AnexError, NotFound
 from jobs.lifecycle import TERMINAL, Status
 from jobs.selectors import contents
 from jobs.selectors import jobs as reads
-from jobs.services import approvals, cancellations, results
+from jobs.services import approvals, cancellations, pauses, results, retries
 from jobs.storage.interface import StoreUnavailable
 
 LISTED = 100
@@ -70,6 +70,28 @@ def job_cancel(request: HttpRequest, member: Member, job_id: UUID) -> HttpRespon
     return _move(request, member, job_id, cancellations.cancel, "Cancelled. Rows already answered stay yours.")
 
 
+@require_POST
+@member_page(Action.CANCEL_JOB)
+def job_pause(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
+    """Send no further row for now."""
+    return _move(request, member, job_id, pauses.pause, "Paused. Rows that were on their way still finish.")
+
+
+@require_POST
+@member_page(Action.APPROVE_JOB)
+def job_resume(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
+    """Go on with a paused job."""
+    return _move(request, member, job_id, pauses.resume, "Resumed.")
+
+
+@require_POST
+@member_page(Action.SUBMIT_JOB)
+def job_retry(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
+    """A new job of the rows that failed, and off to its page."""
+    done = "A new job of the failed rows is being priced. Nothing runs before it is approved."
+    return _move(request, member, job_id, retries.retry, done)
+
+
 @never_cache
 @require_safe
 @member_page(Action.DOWNLOAD_RESULT)
@@ -84,9 +106,9 @@ def job_result(request: HttpRequest, member: Member, job_id: UUID) -> HttpRespon
         return redirect("job", job_id=job_id)
 
 
-def _move(request: HttpRequest, member: Member, job_id: UUID, verb: Callable[..., object], done: str) -> HttpResponse:
+def _move(request: HttpRequest, member: Member, job_id: UUID, verb: Callable[..., Any], done: str) -> HttpResponse:
     try:
-        verb(organization_id=member.organization.pk, job_id=job_id, actor=member.actor)
+        job_id = verb(organization_id=member.organization.pk, job_id=job_id, actor=member.actor).pk
     except NotFound:
         raise
     except AnexError as error:
@@ -113,4 +135,7 @@ def _live(member: Member, job_id: UUID) -> dict[str, Any]:
         "may_approve": status == Status.COST_READY and member.may(Action.APPROVE_JOB),
         "may_cancel": member.may(Action.CANCEL_JOB)
         and status in (Status.SUBMITTED, Status.COST_READY, Status.IN_PROGRESS),
+        "may_pause": status == Status.IN_PROGRESS and not job.paused and member.may(Action.CANCEL_JOB),
+        "may_resume": job.paused and member.may(Action.APPROVE_JOB),
+        "retryable_rows": reads.retryable_rows(job) if reads.is_readable(job) and member.may(Action.SUBMIT_JOB) else 0,
     }

@@ -7,9 +7,16 @@ from tests.jobs.api.test_get_job import OUR_FIELDS, REFERENCE_FIELDS
 
 OPERATIONS = {
     ("/jobs", "post"): ("createJob", {"201", "400", "401", "402", "403", "404", "409", "422", "429", "503"}),
+    ("/jobs", "get"): ("listJobs", {"200", "401", "403", "422", "503"}),
     ("/jobs/{id}", "get"): ("getJob", {"200", "401", "403", "404", "503"}),
     ("/jobs/{id}/approve", "post"): ("approveJob", {"200", "401", "402", "403", "404", "409", "429", "503"}),
     ("/jobs/{id}/cancel", "post"): ("cancelJob", {"200", "401", "403", "404", "409", "503"}),
+    ("/jobs/{id}/pause", "post"): ("pauseJob", {"200", "401", "403", "404", "409", "503"}),
+    ("/jobs/{id}/resume", "post"): ("resumeJob", {"200", "401", "403", "404", "409", "503"}),
+    ("/jobs/{id}/retry", "post"): (
+        "retryJob",
+        {"201", "400", "401", "402", "403", "404", "409", "410", "422", "429", "503"},
+    ),
     ("/jobs/{id}/result", "get"): ("getJobResult", {"200", "401", "403", "404", "409", "410", "503"}),
 }
 FIELDS = {

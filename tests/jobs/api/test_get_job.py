@@ -19,7 +19,7 @@ REFERENCE_FIELDS = {
     *("failure_code", "failure_reason", "max_output_tokens", "max_tokens"),
     *("task_type", "format", "response_format", "dimensions", "data_residency"),
 }
-OUR_FIELDS = {"progress", "charge_cents", "stop_reason", "failure_errors"}
+OUR_FIELDS = {"progress", "charge_cents", "stop_reason", "failure_errors", "paused", "retry_of"}
 COUNTS = ("success_rows", "error_rows", "format_error_rows", "truncated_rows", "pending_rows")
 
 
@@ -50,6 +50,7 @@ def test_a_new_job_shows_what_was_asked_and_nulls(api, acme):
         "task_type": "chat",
         "format": "jsonl",
         "data_residency": "world",
+        "paused": False,
     }
 
 

@@ -14,8 +14,9 @@ from tests.factories import make_input, make_key
 from tests.jobs.api import stages
 from tests.jobs.api.conftest import client_of
 
-READS = ["/batch/v1/jobs/{0}", "/batch/v1/jobs/{0}/result", "/batch/v1/inputs/{0}"]
+READS = ["/batch/v1/jobs", "/batch/v1/jobs/{0}", "/batch/v1/jobs/{0}/result", "/batch/v1/inputs/{0}"]
 WRITES = ["/batch/v1/inputs", "/batch/v1/jobs", "/batch/v1/jobs/{0}/approve", "/batch/v1/jobs/{0}/cancel"]
+WRITES += ["/batch/v1/jobs/{0}/pause", "/batch/v1/jobs/{0}/resume", "/batch/v1/jobs/{0}/retry"]
 CALLS = [("get", path, "batch:read") for path in READS] + [("post", path, "batch:write") for path in WRITES]
 
 

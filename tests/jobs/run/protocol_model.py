@@ -2,7 +2,8 @@
 
 Each step below is one statement or one effect of the real code (jobs/run); between any two steps a worker may be
 killed, be silent past its lease and go on, not hear the answer to its commit, or drop its chunk and claim it again.
-`Guards` can be switched off.
+`Guards` can be switched off. A pause needs no step of its own: it is claims that do not come, which every path without
+one is, and a chunk given back before all its rows are done, which may happen at any time.
 """
 
 from collections import deque
@@ -122,7 +123,7 @@ def _row_steps(state: State, index: int, guards: Guards) -> Iterator[State]:
     if worker.live and worker.claimed_done is None and (free or dropped) and running:
         yield replace(state.with_worker(index, claimed_done=state.done), epoch=worker.incarnation)
     if worker.claimed_done is not None and worker.pending is None:
-        if not worker.buffer and (state.status != "running" or worker.claimed_done == FULL):
+        if not worker.buffer:
             epoch = 0 if state.epoch == worker.incarnation else state.epoch
             yield replace(state.with_worker(index, claimed_done=None), epoch=epoch)
         for row in ROWS:

@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,36 +17,15 @@ from anex.core.actors import system
 from anex.core.money import cents_to_nano
 from billing.selectors import balances, usage
 from billing.usage import Span
-from inference.backends import registry, retries
+from inference.backends import retries
 from jobs import storage
 from jobs.models import Job, Part, Worker
-from jobs.run import pump as pump_module
-from jobs.run import window
 from jobs.run.pump import Pump
 from jobs.services import cancellations
-from tests.inference.scripted_server import ScriptedServer, scripted_server
+from tests.inference.scripted_server import ScriptedServer
 from tests.jobs.run.driver import approve, chat_line, submit, validate
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[ScriptedServer]:
-    with scripted_server("--journal", str(tmp_path / "journal")) as running:
-        registry.configure(
-            model_id="scripted", base_url=running.base_url, served_name="scripted", concurrency=16, actor=system("test")
-        )
-        yield running
-
-
-@pytest.fixture
-def pump(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pump]:
-    for module in (pump_module, window):
-        monkeypatch.setattr(module, "REST_SECONDS", 0.5)
-    running = Pump(region="world", lease_seconds=5)
-    running.start()
-    yield running
-    running.stop()
 
 
 def wait_for(job: Job, *statuses: str, seconds: float = 60) -> Job:

@@ -18,7 +18,7 @@ class EndpointForm(forms.Form):
         label="Address",
         max_length=MAX_URL,
         widget=forms.URLInput(attrs={"autocomplete": "off", "placeholder": "https://"}),
-        help_text="HTTPS, reachable from the internet. Redirects are not followed.",
+        help_text="HTTPS on port 443 or 8443, reachable from the internet. Redirects are not followed.",
     )
     description = forms.CharField(
         required=False,

@@ -7,7 +7,7 @@ import logging
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from django.db import Error, close_old_connections, connection
+from django.db import InterfaceError, OperationalError, close_old_connections, connection
 
 from anex.core import clock
 from jobs.run import deliveries
@@ -15,6 +15,7 @@ from jobs.run.deliveries import Claim, Outcome, Task
 
 log = logging.getLogger(__name__)
 
+AWAY = (OperationalError, InterfaceError)
 POLL_SECONDS = 2.0
 THREADS = 24
 
@@ -61,7 +62,7 @@ class Deliverer:
             self._settle_landed()
             if pool:
                 self._send_due(pool)
-        except Error as error:
+        except AWAY as error:
             log.warning("the database is away: %s", type(error).__name__)
             connection.close()
         except Exception:
@@ -70,7 +71,7 @@ class Deliverer:
     def _settle_landed(self) -> None:
         """What cannot be written down now is tried again at the next turn, and sent again when its lease is over."""
         for future, claim in [pair for pair in self._flying.items() if pair[0].done()]:
-            deliveries.settle(claim, _outcome(future))
+            _settle(claim, _outcome(future))
             del self._flying[future]
 
     def _send_due(self, pool: ThreadPoolExecutor) -> None:
@@ -87,12 +88,22 @@ def _prepared(claim: Claim) -> Task | None:
     """One that cannot be rendered fails by itself and holds up no other."""
     try:
         return deliveries.prepare(claim)
-    except Error:
+    except AWAY:
         raise
     except Exception:
         log.exception("webhook %s could not be rendered", claim.delivery_id)
-        deliveries.settle(claim, Outcome(clock.now(), 0, error="It could not be prepared."))
+        _settle(claim, Outcome(clock.now(), 0, error="It could not be prepared."))
         return None
+
+
+def _settle(claim: Claim, outcome: Outcome) -> None:
+    """One that cannot be written down is left to the end of its lease and holds up no other."""
+    try:
+        deliveries.settle(claim, outcome)
+    except AWAY:
+        raise
+    except Exception:
+        log.exception("the outcome of webhook %s could not be written down", claim.delivery_id)
 
 
 def _outcome(future: Future[Outcome]) -> Outcome:

@@ -1,15 +1,19 @@
 """Events are written in the transaction of what happened, once, for the endpoints that want them."""
 
+import contextlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connections, transaction
 
 from anex.core.actors import system
+from anex.core.errors import Conflict
 from jobs.lifecycle import Status
 from jobs.models import JobEvent, WebhookDelivery, WebhookEvent
 from jobs.run import finalization
 from jobs.services import approvals, cancellations, endpoints, transitions
 from jobs.webhooks import EVENT_OF, EventType
-from tests.factories import make_job
 from tests.jobs.api import stages
 from tests.jobs.run.driver import chat_line, submit, validate
 from tests.jobs.webhooks.driver import ACTOR, listening
@@ -29,8 +33,7 @@ def test_every_step_of_a_job_but_the_unannounced_ones_is_told_in_order(acme, rec
     approvals.approve(organization_id=acme.pk, job_id=job.pk, actor=ACTOR)
     job.chunks.update(closed=True)
     assert finalization.finish_rows(job.pk)
-    cancelled = transitions.advance(job.pk, to=Status.DONE, actor=ACTOR)
-    assert cancelled
+    assert transitions.advance(job.pk, to=Status.DONE, actor=ACTOR)
     assert types(job) == ["submitted", "estimating", "cost_ready", "in_progress", "completed"]
     assert WebhookDelivery.objects.filter(state="pending", attempts=0).count() == 5
 
@@ -52,13 +55,6 @@ def test_cancelled_quote_is_told_once(acme, receiver):
     cancellations.cancel(organization_id=acme.pk, job_id=job.pk, actor=ACTOR)
     assert not transitions.advance(job.pk, to=Status.CANCELLED, actor=ACTOR)
     assert types(job) == ["cancelled"]
-
-
-def test_submission_through_the_api_is_told(acme, receiver):
-    listening(acme, receiver)
-    job = make_job(acme)
-    transitions.record(job.pk, Status.SUBMITTED, actor="key:test")
-    assert types(job) == ["submitted"]
 
 
 def test_step_that_is_rolled_back_is_not_told(acme, receiver):
@@ -101,3 +97,21 @@ def test_nothing_is_written_for_other_organizations_disabled_or_deleted_endpoint
     endpoints.delete(organization_id=acme.pk, endpoint_id=gone.pk, actor=ACTOR)
     cancellations.cancel(organization_id=acme.pk, job_id=stages.quoted(acme).pk, actor=ACTOR)
     assert not WebhookEvent.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_racing_cancels_leave_one_terminal_event(acme, receiver):
+    listening(acme, receiver)
+    job = stages.quoted(acme)
+    start = threading.Barrier(4)
+
+    def cancel():
+        start.wait()
+        with contextlib.suppress(Conflict):
+            cancellations.cancel(organization_id=acme.pk, job_id=job.pk, actor=ACTOR)
+        connections.close_all()
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(cancel) for _ in range(4)]:
+            done.result()
+    assert types(job) == ["cancelled"]

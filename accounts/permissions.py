@@ -20,6 +20,7 @@ class Action(StrEnum):
     DOWNLOAD_RESULT = "download_result"
     CREATE_KEY = "create_key"
     REVOKE_KEY = "revoke_key"
+    MANAGE_WEBHOOKS = "manage_webhooks"
     MANAGE_BILLING = "manage_billing"
     MANAGE_MEMBERS = "manage_members"
     MANAGE_OWNERS = "manage_owners"
@@ -49,6 +50,7 @@ TABLE: tuple[Rule, ...] = (
     Rule(Action.DOWNLOAD_RESULT, "Download a result", _ALL, while_suspended=True),
     Rule(Action.CREATE_KEY, "Create an API key", _MANAGERS),
     Rule(Action.REVOKE_KEY, "Revoke an API key", _MANAGERS, while_suspended=True),
+    Rule(Action.MANAGE_WEBHOOKS, "Set up webhooks, read their log and send again", _MANAGERS, while_suspended=True),
     Rule(Action.MANAGE_BILLING, "Add credits, see payments, set auto top-up and auto-approve", _MANAGERS, True),
     Rule(Action.MANAGE_MEMBERS, "Invite, remove and change the role of admins and members", _MANAGERS, True),
     Rule(Action.MANAGE_OWNERS, "Make, demote and remove owners; transfer ownership", _OWNERS, True),

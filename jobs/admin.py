@@ -10,28 +10,41 @@ from accounts.services import audit
 from anex.core.actors import Actor
 from anex.core.money import cents_to_nano, format_dollars
 from anex.core.staff import ReadOnlyAdmin
-from jobs.models import Chunk, Input, Job, JobEvent, Worker
+from jobs.models import Chunk, Input, Job, JobEvent, WebhookAttempt, WebhookDelivery, WebhookEndpoint, Worker
 from jobs.services import cancellations
 
 
-class JobEventInline(TabularInline):
-    """The steps of a job."""
+class LogInline(TabularInline):
+    """Rows below the one they belong to, oldest first."""
 
-    model = JobEvent
-    fields = ("type", "at", "actor")
-    readonly_fields = fields
     ordering = ("pk",)
     extra = 0
     can_delete = False
     hide_title = True
 
     def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        """Steps are written by transitions."""
+        """They are written by what they tell of."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        """Steps are never edited."""
+        """They are never edited."""
         return False
+
+
+class JobEventInline(LogInline):
+    """The steps of a job."""
+
+    model = JobEvent
+    fields = ("type", "at", "actor")
+    readonly_fields = fields
+
+
+class WebhookAttemptInline(LogInline):
+    """The attempts of a delivery."""
+
+    model = WebhookAttempt
+    fields = ("number", "at", "duration_ms", "status", "error")
+    readonly_fields = fields
 
 
 @admin.register(Job)
@@ -107,6 +120,40 @@ class WorkerAdmin(ReadOnlyAdmin):
     list_display = ("name", "id", "region", "started_at", "heartbeat_at")
     list_filter = ("region",)
     ordering = ("-id",)
+
+
+@admin.register(WebhookEndpoint)
+class WebhookEndpointAdmin(ReadOnlyAdmin):
+    """Where organizations are told of their jobs; secrets are theirs alone."""
+
+    list_display = ("id", "organization", "url", "created_at", "failing_since", "disabled_reason", "deleted_at")
+    list_filter = ("disabled_reason",)
+    list_select_related = ("organization",)
+    search_fields = ("id", "organization__name")
+    exclude = ("sealed_secret", "sealed_previous")
+    ordering = ("-created_at",)
+
+
+@admin.register(WebhookDelivery)
+class WebhookDeliveryAdmin(ReadOnlyAdmin):
+    """Events on their way to endpoints, the latest due first."""
+
+    list_display = ("id", "endpoint", "type", "job", "state", "attempts", "next_attempt_at")
+    list_filter = ("state", "event__type")
+    list_select_related = ("event", "endpoint")
+    search_fields = ("id", "event__id", "event__job__id", "endpoint__id")
+    ordering = ("-next_attempt_at",)
+    inlines = (WebhookAttemptInline,)
+
+    @admin.display(ordering="event__type")
+    def type(self, delivery: WebhookDelivery) -> str:
+        """What is told."""
+        return delivery.event.type
+
+    @admin.display
+    def job(self, delivery: WebhookDelivery) -> str:
+        """Of which job."""
+        return str(delivery.event.job_id or "-")
 
 
 @transaction.atomic

@@ -1,4 +1,4 @@
-"""Celery's part: the doorbell of the pump, the pump's start and stop with its worker, and the periodic sweeps."""
+"""Celery's part: the doorbell, the start and stop of the pump and of the webhooks with their worker, and the sweeps."""
 
 import logging
 from collections.abc import Callable
@@ -11,8 +11,9 @@ from django.conf import settings
 
 from accounts.services import idempotency
 from anex.core import clock
+from jobs.run.deliverer import Deliverer
 from jobs.run.pump import Pump
-from jobs.services import retention, sweeps
+from jobs.services import deliveries, retention, sweeps
 
 log = logging.getLogger(__name__)
 
@@ -21,32 +22,39 @@ SWEEPS: tuple[Callable[[datetime], int], ...] = (
     sweeps.forget_workers,
     retention.expire_inputs,
     retention.discard_unfinished,
+    deliveries.forget,
     idempotency.forget_expired,
 )
 
 _pump: Pump | None = None
+_deliverer: Deliverer | None = None
 
 
 @worker_ready.connect
-def start_pump(**_: Any) -> None:
+def start_work(**_: Any) -> None:
     """A worker that is ready starts to look for work by itself."""
-    global _pump
+    global _pump, _deliverer
     _pump = Pump(region=settings.ANEX_REGION, lease_seconds=settings.ANEX_LEASE_SECONDS)
     _pump.start()
+    _deliverer = Deliverer(region=settings.ANEX_REGION)
+    _deliverer.start()
 
 
 @worker_shutdown.connect
-def stop_pump(**_: Any) -> None:
-    """Rows in flight finish, the rest goes back."""
-    if _pump:
+def stop_work(**_: Any) -> None:
+    """Rows and webhooks in flight finish, the rest goes back."""
+    if _pump and _deliverer:
+        _deliverer.stop_soon()
         _pump.stop()
+        _deliverer.wait()
 
 
 @shared_task(name="jobs.ring")
 def ring() -> None:
-    """Wake this worker's pump; a lost, doubled or late message changes nothing."""
-    if _pump:
+    """Wake what looks for work in this worker; a lost, doubled or late message changes nothing."""
+    if _pump and _deliverer:
         _pump.ring()
+        _deliverer.ring()
 
 
 @shared_task(name="jobs.sweep")

@@ -1,8 +1,13 @@
 """Fixtures of the whole suite."""
 
+from collections.abc import Iterator
+
 import pytest
 from django.db import connection
 from hypothesis import HealthCheck, settings
+
+from anex.core.destinations import Rules
+from tests import https
 
 # How fast a machine is says nothing about whether a property holds.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -27,3 +32,26 @@ def django_db_setup(django_db_setup, django_db_blocker):
     """Transactional tests empty every table afterwards, which append-only tables refuse; let this database do it."""
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute(KEEP_TRUNCATABLE)
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> https.Authority:
+    return https.make_authority(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture
+def https_server(authority: https.Authority) -> Iterator[https.Server]:
+    with https.serving(authority) as running:
+        yield running
+
+
+@pytest.fixture
+def https_rules(https_server: https.Server, authority: https.Authority) -> Rules:
+    """Where the HTTPS server is what is public; patch `safe_http.PUBLIC` with it to reach services."""
+    return https.rules_for(https_server, authority)
+
+
+@pytest.fixture
+def inner() -> Iterator[https.Listener]:
+    with https.inner_listener() as listener:
+        yield listener

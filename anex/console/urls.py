@@ -3,7 +3,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from anex.console.views import auto_approve, dashboard, jobs, keys, submit
+from anex.console.views import auto_approve, dashboard, jobs, keys, submit, webhook_log, webhooks
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="dashboard"), name="home"),
@@ -27,4 +27,16 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/resume", jobs.job_resume, name="job_resume"),
     path("jobs/<uuid:job_id>/retry", jobs.job_retry, name="job_retry"),
     path("jobs/<uuid:job_id>/result", jobs.job_result, name="job_result"),
+    path("webhooks", webhooks.endpoint_list, name="webhooks"),
+    path("webhooks/new", webhooks.endpoint_create, name="webhook_create"),
+    path("webhooks/<uuid:endpoint_id>", webhook_log.delivery_list, name="webhook_log"),
+    path("webhooks/<uuid:endpoint_id>/edit", webhooks.endpoint_edit, name="webhook_edit"),
+    path("webhooks/<uuid:endpoint_id>/rotate", webhooks.endpoint_rotate, name="webhook_rotate"),
+    path("webhooks/<uuid:endpoint_id>/end-overlap", webhooks.endpoint_end_overlap, name="webhook_end_overlap"),
+    path("webhooks/<uuid:endpoint_id>/enable", webhooks.endpoint_enable, name="webhook_enable"),
+    path("webhooks/<uuid:endpoint_id>/disable", webhooks.endpoint_disable, name="webhook_disable"),
+    path("webhooks/<uuid:endpoint_id>/delete", webhooks.endpoint_delete, name="webhook_delete"),
+    path("webhooks/<uuid:endpoint_id>/test", webhook_log.send_test, name="webhook_test"),
+    path("webhooks/deliveries/<uuid:delivery_id>", webhook_log.delivery_page, name="webhook_delivery"),
+    path("webhooks/deliveries/<uuid:delivery_id>/resend", webhook_log.resend, name="webhook_resend"),
 ]

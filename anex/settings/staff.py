@@ -61,6 +61,8 @@ UNFOLD = {
                 ("Inputs", "upload_file", "jobs_input"),
                 ("Chunks", "grid_view", "jobs_chunk"),
                 ("Workers", "memory", "jobs_worker"),
+                ("Webhooks", "webhook", "jobs_webhookendpoint"),
+                ("Deliveries", "outbox", "jobs_webhookdelivery"),
                 ("Model servers", "dns", "inference_backend"),
             ),
         ],

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0009_idempotency'),
-        ('jobs', '0002_auto_approval'),
+        ('jobs', '0004_webhooks'),
     ]
 
     operations = [

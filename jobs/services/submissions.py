@@ -25,9 +25,9 @@ from inference.catalogue import Model
 from inference.requests.options import RowOptions, check_options
 from inference.requests.response_format import check_response_format
 from jobs.lifecycle import Status
-from jobs.models import Chunk, Input, Job, JobEvent
+from jobs.models import Chunk, Input, Job
 from jobs.selectors import jobs
-from jobs.services import inputs
+from jobs.services import inputs, transitions
 from jobs.services.doorbell import ring
 from jobs.storage import keys, store
 from jobs.storage.interface import StoreUnavailable
@@ -168,7 +168,7 @@ def _insert(job: Job) -> None:
         )
     job.save(force_insert=True)
     Chunk.objects.create(job=job, kind=Chunk.Kind.VALIDATE, index=0, byte_end=job.input.size_bytes or 0)
-    JobEvent.objects.create(job=job, type=Status.SUBMITTED, actor=job.created_by)
+    transitions.record(job.pk, Status.SUBMITTED, actor=job.created_by)
 
 
 @contextmanager

@@ -49,5 +49,11 @@ def failure(job_id: UUID) -> str:
     return f"{job_prefix(job_id)}failure.json"
 
 
+def webhook_answer(organization_id: UUID, job_id: UUID | None) -> str:
+    """What a receiver answered, which may repeat what it was sent: it goes with the job; a test belongs to none."""
+    folder = job_prefix(job_id) if job_id else f"tests/{organization_id}/"
+    return f"{folder}webhooks/{_random()}"
+
+
 def _random() -> str:
     return secrets.token_hex(16)

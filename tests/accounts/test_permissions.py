@@ -14,7 +14,7 @@ from tests.console import scenes
 from tests.factories import actor_of, add_member, grant_credits, make_key, make_organization, make_user
 
 WORK = ["view", "submit_job", "approve_job", "cancel_job", "download_result", "leave"]
-MANAGING = ["create_key", "revoke_key", "manage_billing", "manage_members"]
+MANAGING = ["create_key", "revoke_key", "manage_webhooks", "manage_billing", "manage_members"]
 OWNING = ["manage_owners", "read_audit"]
 SHUT = ["submit_job", "approve_job", "create_key"]
 
@@ -53,6 +53,8 @@ class Scene:
     invitation: str
     grace: int
     owner: int
+    endpoint: str
+    delivery: str
 
 
 @pytest.fixture
@@ -68,6 +70,7 @@ def scene(acme):
     offer = invitations.create(
         organization_id=acme.pk, email="hedy@example.com", role="member", actor=actor_of(make_user("ada"))
     )
+    endpoint = scenes.endpoint(acme)
     return Scene(
         key=make_key(acme).caller.key_id,
         quoted=str(scenes.quoted(acme).pk),
@@ -75,6 +78,8 @@ def scene(acme):
         invitation=str(offer.pk),
         grace=add_member(acme, "grace").pk,
         owner=add_member(acme, "katherine", "owner").pk,
+        endpoint=str(endpoint.pk),
+        delivery=str(scenes.delivery(endpoint).pk),
     )
 
 
@@ -93,6 +98,18 @@ REQUESTS = [
     ("create_key", "post", "/keys/{0.key}/rotate", {"overlap": "24"}),
     ("revoke_key", "post", "/keys/{0.key}/end-overlap", {}),
     ("revoke_key", "post", "/keys/{0.key}/revoke", {}),
+    ("manage_webhooks", "get", "/webhooks", {}),
+    ("manage_webhooks", "post", "/webhooks/new", {"url": "http://example.com"}),
+    ("manage_webhooks", "get", "/webhooks/{0.endpoint}", {}),
+    ("manage_webhooks", "post", "/webhooks/{0.endpoint}/edit", {"url": "http://example.com"}),
+    ("manage_webhooks", "post", "/webhooks/{0.endpoint}/rotate", {}),
+    ("manage_webhooks", "post", "/webhooks/{0.endpoint}/end-overlap", {}),
+    ("manage_webhooks", "post", "/webhooks/{0.endpoint}/test", {}),
+    ("manage_webhooks", "post", "/webhooks/{0.endpoint}/enable", {}),
+    ("manage_webhooks", "post", "/webhooks/{0.endpoint}/disable", {}),
+    ("manage_webhooks", "post", "/webhooks/{0.endpoint}/delete", {}),
+    ("manage_webhooks", "get", "/webhooks/deliveries/{0.delivery}", {}),
+    ("manage_webhooks", "post", "/webhooks/deliveries/{0.delivery}/resend", {}),
     ("manage_billing", "get", "/credits/add", {}),
     ("manage_billing", "post", "/credits/auto", {}),
     ("manage_billing", "post", "/jobs/auto-approve", {}),

@@ -3,9 +3,10 @@
 from datetime import timedelta
 
 from accounts.models import Organization
-from anex.core import clock
+from anex.core import clock, sealing
 from billing import price_cards
-from jobs.models import Chunk, Job, JobEvent, Part
+from jobs.models import Chunk, Job, JobEvent, Part, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent
+from jobs.services.endpoints import PURPOSE
 from tests.factories import make_job
 
 MODEL = "smollm2-135m-instruct"
@@ -66,3 +67,22 @@ def done(organization: Organization, **fields) -> Job:
 def failed(organization: Organization) -> Job:
     ended = {"failure_code": "invalid_input", "failure_line": 3, "finished_at": clock.now()}
     return job_with_steps(organization, "submitted", "estimating", "failed", **ended)
+
+
+def endpoint(organization: Organization, url: str = "https://hooks.example.com/anex", **fields) -> WebhookEndpoint:
+    """An endpoint that nothing has looked up."""
+    secret = sealing.seal("whsec_" + "A" * 43 + "=", purpose=PURPOSE)
+    return WebhookEndpoint.objects.create(
+        organization=organization, url=url, sealed_secret=secret, **({"created_by": "user:1"} | fields)
+    )
+
+
+def delivery(endpoint: WebhookEndpoint, *, type: str = "completed", statuses=(500, 200), **fields) -> WebhookDelivery:
+    """A delivery with an attempt per status."""
+    job = fields.pop("job", None)
+    event = WebhookEvent.objects.create(organization=endpoint.organization, region="world", type=type, job=job)
+    defaults = {"state": "delivered", "attempts": len(statuses), "tries_left": 7, "next_attempt_at": clock.now()}
+    made = WebhookDelivery.objects.create(event=event, endpoint=endpoint, **(defaults | fields))
+    for number, status in enumerate(statuses, start=1):
+        WebhookAttempt.objects.create(delivery=made, number=number, at=clock.now(), duration_ms=87, status=status)
+    return made

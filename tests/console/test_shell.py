@@ -25,6 +25,7 @@ SIGNED_IN = [
     "/jobs/auto-approve",
     "/keys",
     "/members",
+    "/webhooks",
     "/members/leave",
     "/audit",
     "/organizations/new",
@@ -68,6 +69,10 @@ def pages(ada, acme, client, guarded):
     make_key(acme)
     jobs = [scene(acme) for scene in (scenes.quoted, scenes.running, scenes.done, scenes.failed)]
     signed_in = SIGNED_IN + [f"/jobs/{job.pk}" for job in jobs]
+    endpoint = scenes.endpoint(acme, description="Orders")
+    delivery = scenes.delivery(endpoint, job=jobs[2])
+    signed_in += [f"/webhooks/{endpoint.pk}{page}" for page in ("", "/edit", "/rotate", "/delete")]
+    signed_in.append(f"/webhooks/deliveries/{delivery.pk}")
     people.verify_address(user_id=make_user("ada").pk)
     ada.post("/accounts/reauthenticate/", {"password": PASSWORD})
     signed_in.append("/accounts/2fa/totp/activate/")

@@ -39,7 +39,7 @@ def act(browser, model, pk, verb, reason="agreed by phone"):
 
 def test_every_page_of_the_staff_area_opens(root, acme, server):
     make_key(acme)
-    scenes.done(acme)
+    scenes.delivery(scenes.endpoint(acme), job=scenes.done(acme))
     for model in admin.site._registry:
         answer = root.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/")
         assert answer.status_code == 200, model
@@ -118,6 +118,14 @@ def test_key_page_shows_neither_secret_nor_hash(root, acme):
     assert key.secret[15:-4] not in html
     assert bytes(ApiKey.objects.get().secret_sha256).hex() not in html
     assert "sha256" not in html
+
+
+def test_page_of_an_endpoint_shows_no_secret(root, acme):
+    endpoint = scenes.endpoint(acme)
+    html = root.get(f"/admin/jobs/webhookendpoint/{endpoint.pk}/change/").content.decode()
+    assert endpoint.url in html
+    assert endpoint.sealed_secret not in html
+    assert "sealed" not in html
 
 
 def test_cancelling_a_job_is_audited_with_its_reason(root, acme):

@@ -1,0 +1,236 @@
+"""HTTPS to addresses that customers name: webhooks, sources of inputs, media.
+
+Such a URL may name our own network, so: https only, ports 443 and 8443, no user or password, a plain host name or
+address, and every address the name resolves to must be public. The name is resolved once; the connection goes to an
+address that was checked, with the name in TLS and in `Host`. Redirects are answers like any other, proxies of the
+environment are not used, nothing is decompressed, and every wait ends. Errors never quote more of a URL than its host.
+"""
+
+import http.client
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from anex.core import addresses, clock, destinations
+from anex.core.destinations import Destination, RefusedUrl, Rules, Unreachable
+from anex.core.errors import TooLarge
+
+BLOCK_BYTES = 64 * 1024
+CONNECT_TIMEOUT_S = 5.0
+
+
+@lru_cache(maxsize=1)
+def system_trust() -> ssl.SSLContext:
+    """Verifies names and certificates against the roots of the operating system."""
+    return trusting(ssl.create_default_context())
+
+
+def trusting(context: ssl.SSLContext) -> ssl.SSLContext:
+    """The context, with sockets that keep a deadline."""
+    context.sslsocket_class = _TimedSocket
+    return context
+
+
+# Where the platform goes. Tests bring their own server, certificate and names.
+PUBLIC = Rules(
+    allows=addresses.is_public, ports=frozenset({443, 8443}), trust=system_trust, resolve=destinations.resolve
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer; header names are lower case, the body is cut at the cap that was given."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An answer whose body is still to come."""
+
+    status: int
+    headers: Mapping[str, str]
+    blocks: Iterator[bytes]
+
+
+def check_url(url: str, *, timeout_s: float = CONNECT_TIMEOUT_S, rules: Rules | None = None) -> None:
+    """Raise RefusedUrl, with a sentence that names the reason, unless the URL may be requested just now.
+
+    The name is resolved; Unreachable when no resolver answers. A later request checks again by itself.
+    """
+    rules = rules or PUBLIC
+    destinations.checked_addresses(destinations.parse(url, rules), rules, clock.monotonic() + timeout_s)
+
+
+def post(
+    url: str,
+    *,
+    body: bytes,
+    headers: Mapping[str, str],
+    total_timeout_s: float,
+    max_response_bytes: int,
+    rules: Rules | None = None,
+) -> Reply:
+    """Send `body`; all of it, from the resolver to the last byte, in `total_timeout_s`. Raises RefusedUrl, Unreachable.
+
+    Once the status is known the body is extra: what is over the cap, too late or cut off is left out.
+    """
+    with _request("POST", url, rules, total_timeout_s, total_timeout_s, body=body, headers=headers) as response:
+        received = bytearray()
+        try:
+            while len(received) < max_response_bytes and (block := response.read(BLOCK_BYTES)):
+                received += block
+        except (OSError, http.client.HTTPException, ValueError):
+            pass
+        return Reply(response.status, _headers(response), bytes(received[:max_response_bytes]))
+
+
+@contextmanager
+def stream_get(
+    url: str,
+    *,
+    total_timeout_s: float,
+    idle_timeout_s: float,
+    max_bytes: int,
+    rules: Rules | None = None,
+) -> Iterator[Stream]:
+    """Status, headers and the body block by block; leaving the block drops the rest.
+
+    Raises RefusedUrl; TooLarge as soon as a 200 announces, or a body turns out to have, more than `max_bytes`;
+    Unreachable when the time is over (in all, or in silence), the answer breaks off or is compressed.
+    """
+    with _request("GET", url, rules, total_timeout_s, idle_timeout_s, body=None, headers={}) as response:
+        if response.status == http.client.OK:
+            _refuse_encodings(response)
+            if response.length is not None and response.length > max_bytes:
+                raise _too_large(max_bytes)
+        yield Stream(response.status, _headers(response), _blocks(response, max_bytes))
+
+
+@contextmanager
+def _request(
+    method: str,
+    url: str,
+    rules: Rules | None,
+    total_s: float,
+    idle_s: float,
+    *,
+    body: bytes | None,
+    headers: Mapping[str, str],
+) -> Iterator[http.client.HTTPResponse]:
+    rules = rules or PUBLIC
+    deadline = clock.monotonic() + total_s
+    target = destinations.parse(url, rules)
+    context = rules.trust()
+    with closing(http.client.HTTPSConnection(target.host, target.port, context=context)) as connection:
+        connection.auto_open = 0  # it would resolve the name once more
+        sent = {"User-Agent": "Anex", "Accept-Encoding": "identity", "Connection": "close", **headers}
+        try:
+            connection.sock = _connect(target, rules, context, deadline, idle_s)
+            connection.request(method, target.path, body=body, headers=sent)
+            response = connection.getresponse()
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise _unreachable(target.host, error) from None
+        with closing(response):
+            yield response
+
+
+def _connect(
+    target: Destination, rules: Rules, context: ssl.SSLContext, deadline: float, idle_s: float
+) -> "_TimedSocket":
+    """A TLS connection to one of the checked addresses, in the resolver's order."""
+    failure: OSError = TimeoutError()
+    for address in destinations.checked_addresses(target, rules, deadline):
+        try:
+            plain = socket.create_connection((str(address), target.port), min(CONNECT_TIMEOUT_S, _left(deadline)))
+        except OSError as error:
+            failure = error
+            continue
+        try:
+            plain.settimeout(min(idle_s, _left(deadline)))
+            # A body without a length ends with TLS's own farewell, or it was cut off.
+            secure = context.wrap_socket(plain, server_hostname=target.host, suppress_ragged_eofs=False)
+        except BaseException:
+            plain.close()
+            raise
+        if not isinstance(secure, _TimedSocket):
+            raise TypeError("Rules.trust must come from safe_http.trusting.")
+        secure.deadline, secure.idle_s = deadline, idle_s
+        return secure
+    raise failure
+
+
+class _TimedSocket(ssl.SSLSocket):
+    """Whatever is waited for ends after `idle_s` seconds, and everything at `deadline` (monotonic)."""
+
+    deadline = float("inf")
+    idle_s = CONNECT_TIMEOUT_S
+
+    def recv_into(self, *args: Any, **kwargs: Any) -> int:
+        self.settimeout(min(self.idle_s, _left(self.deadline)))
+        return super().recv_into(*args, **kwargs)
+
+    def send(self, *args: Any, **kwargs: Any) -> int:
+        self.settimeout(min(self.idle_s, _left(self.deadline)))
+        return super().send(*args, **kwargs)
+
+
+def _blocks(response: http.client.HTTPResponse, max_bytes: int) -> Iterator[bytes]:
+    received = 0
+    try:
+        while block := response.read(BLOCK_BYTES):
+            received += len(block)
+            if received > max_bytes:
+                raise _too_large(max_bytes)
+            yield block
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise Unreachable(f"The answer broke off ({_reason(error)}).") from None
+    if response.length:
+        raise Unreachable("The answer ended before its announced length.")
+
+
+def _refuse_encodings(response: http.client.HTTPResponse) -> None:
+    coding = response.getheader("Content-Encoding", "identity").strip().lower()
+    transfer = response.getheader("Transfer-Encoding", "chunked").strip().lower()
+    if coding not in ("identity", "") or transfer != "chunked":
+        raise RefusedUrl("The answer is compressed; it must be sent as it is (Content-Encoding: identity).")
+
+
+def _left(deadline: float) -> float:
+    left = deadline - clock.monotonic()
+    if left <= 0:
+        raise TimeoutError("timed out")
+    return left
+
+
+def _headers(response: http.client.HTTPResponse) -> dict[str, str]:
+    return {name.lower(): value for name, value in response.getheaders()}
+
+
+def _too_large(max_bytes: int) -> TooLarge:
+    return TooLarge(f"The file is larger than {max_bytes} bytes.")
+
+
+def _unreachable(host: str, error: Exception) -> Unreachable:
+    return Unreachable(f"{host} could not be reached ({_reason(error)}).")
+
+
+def _reason(error: Exception) -> str:
+    """In words of ours: what a peer sent is not quoted."""
+    match error:
+        case TimeoutError():
+            return "it took too long"
+        case ssl.SSLCertVerificationError():
+            return "its certificate is not valid"
+        case ssl.SSLError():
+            return "TLS failed"
+        case OSError() | http.client.IncompleteRead():
+            return "the connection failed"
+        case _:
+            return "its answer is not HTTP"

@@ -1,0 +1,103 @@
+"""Sends webhooks: one thread that claims, renders and writes down, and a few that only wait for receivers.
+
+It looks at Postgres every two seconds and whenever the doorbell rings; nothing depends on a message arriving.
+"""
+
+import logging
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from django.db import Error, close_old_connections, connection
+
+from anex.core import clock
+from jobs.run import deliveries
+from jobs.run.deliveries import Claim, Outcome, Task
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 2.0
+THREADS = 24
+
+
+class Deliverer:
+    """Runs until stopped; `ring` wakes it. One per worker process."""
+
+    def __init__(self, *, region: str) -> None:
+        self._region = region
+        self._bell = threading.Event()
+        self._stopping = False
+        self._flying: dict[Future[Outcome], Claim] = {}
+        self._thread = threading.Thread(target=self._run, name="deliverer")
+
+    def start(self) -> None:
+        """Begin in a thread of its own."""
+        self._thread.start()
+
+    def ring(self) -> None:
+        """There may be something to send; callable from any thread."""
+        self._bell.set()
+
+    def stop_soon(self) -> None:
+        """Claim nothing more; requests under way go on."""
+        self._stopping = True
+        self.ring()
+
+    def wait(self) -> None:
+        """Until the requests under way have ended and are written down."""
+        self._thread.join()
+
+    def _run(self) -> None:
+        with ThreadPoolExecutor(THREADS, thread_name_prefix="webhook") as pool:
+            while not self._stopping:
+                self._turn(pool)
+                self._bell.wait(POLL_SECONDS)
+                self._bell.clear()
+        self._turn(None)
+        connection.close()
+
+    def _turn(self, pool: ThreadPoolExecutor | None) -> None:
+        close_old_connections()
+        try:
+            self._settle_landed()
+            if pool:
+                self._send_due(pool)
+        except Error as error:
+            log.warning("the database is away: %s", type(error).__name__)
+            connection.close()
+        except Exception:
+            log.exception("a look for webhooks failed; the next one may not")
+
+    def _settle_landed(self) -> None:
+        """What cannot be written down now is tried again at the next turn, and sent again when its lease is over."""
+        for future, claim in [pair for pair in self._flying.items() if pair[0].done()]:
+            deliveries.settle(claim, _outcome(future))
+            del self._flying[future]
+
+    def _send_due(self, pool: ThreadPoolExecutor) -> None:
+        free = THREADS - len(self._flying)
+        for claim in deliveries.claim(region=self._region, limit=free) if free else []:
+            task = _prepared(claim)
+            if task is not None:
+                future = pool.submit(deliveries.send, task)
+                self._flying[future] = claim
+                future.add_done_callback(lambda _: self.ring())
+
+
+def _prepared(claim: Claim) -> Task | None:
+    """One that cannot be rendered fails by itself and holds up no other."""
+    try:
+        return deliveries.prepare(claim)
+    except Error:
+        raise
+    except Exception:
+        log.exception("webhook %s could not be rendered", claim.delivery_id)
+        deliveries.settle(claim, Outcome(clock.now(), 0, error="It could not be prepared."))
+        return None
+
+
+def _outcome(future: Future[Outcome]) -> Outcome:
+    failure = future.exception()
+    if failure is None:
+        return future.result()
+    log.error("a webhook could not be sent", exc_info=failure)
+    return Outcome(clock.now(), 0, error="It could not be sent.")

@@ -24,9 +24,9 @@ ROWS_GONE = Problem("input_gone", 0, "The rows to retry were deleted with the da
 
 
 def give_own_input(claim: Claim, *, go_on: Callable[[], bool]) -> bool:
-    """See to it that a job to be checked has its own input; False when that ended the job. Raises Interrupted.
+    """See to it that a job to be checked has its own input; False when that ended the job or the chunk is lost.
 
-    Only a retry starts without one; repeating this after a kill anywhere is safe.
+    Only a retry starts without one; repeating this after a kill anywhere is safe. Raises Interrupted.
     """
     job = Job.objects.select_related("input", "retry_of").get(pk=claim.job_id)
     if job.retry_of is None or job.input_id != job.retry_of.input_id:
@@ -44,7 +44,7 @@ def give_own_input(claim: Claim, *, go_on: Callable[[], bool]) -> bool:
         return False
     if not _adopt(claim, job, writer.stored):
         store.delete([writer.stored.key])
-        raise Interrupted
+        return False
     return True
 
 

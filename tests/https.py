@@ -142,7 +142,7 @@ def serving(authority: Authority) -> Iterator[Server]:
             with peer, contextlib.suppress(OSError, ValueError), context.wrap_socket(peer, server_side=True) as secure:
                 request = _read(secure)
                 server.requests.append(request)
-                server.handlers[request.path.partition("?")[0]](request, secure)
+                server.handlers.get(request.path.partition("?")[0], _not_found)(request, secure)
                 secure.settimeout(1)
                 secure.unwrap()
 
@@ -183,6 +183,10 @@ def _accepting(listening: socket.socket, each: Callable[[socket.socket], None]) 
     finally:
         listening.shutdown(socket.SHUT_RDWR)
         thread.join()
+
+
+def _not_found(_: Request, peer: socket.socket) -> None:
+    peer.sendall(b"HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n")
 
 
 def _read(peer: socket.socket) -> Request:

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiCallback, OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -53,16 +53,54 @@ class CreateInputRequestSerializer(serializers.Serializer[Any]):
 class InputSerializer(serializers.Serializer[Any]):
     """The reference's Input. `upload_url` and `fields` are answered once, on create."""
 
-    id = serializers.UUIDField()
+    id = serializers.UUIDField(help_text="What a job names the input by.")
     status = serializers.ChoiceField(choices=STATES)
-    input_s3_uri = serializers.CharField()
-    error = serializers.CharField(allow_null=True, required=False)
-    callback_secret = serializers.CharField(allow_null=True, required=False)
-    upload_url = serializers.CharField(allow_null=True, required=False)
-    fields = serializers.DictField(  # type: ignore[assignment]  # the reference's name; DRF moves it out of the way
-        child=serializers.CharField(), allow_null=True, required=False
+    input_s3_uri = serializers.CharField(help_text="The file's name in the store; a job may give it instead of the id.")
+    error = serializers.CharField(allow_null=True, required=False, help_text="Why the copy of a failed input failed.")
+    callback_secret = serializers.CharField(
+        allow_null=True, required=False, help_text="What the callback is signed with; answered once, on create."
     )
-    expires_at = serializers.DateTimeField(allow_null=True, required=False)
+    upload_url = serializers.CharField(allow_null=True, required=False, help_text="Where to post the file to.")
+    fields = serializers.DictField(  # type: ignore[assignment]  # the reference's name; DRF moves it out of the way
+        child=serializers.CharField(),
+        allow_null=True,
+        required=False,
+        help_text="Form fields to send before the file; answered once, on create.",
+    )
+    expires_at = serializers.DateTimeField(
+        allow_null=True, required=False, help_text="End of the upload window or, once ready, of the file's seven days."
+    )
+
+
+class InputCallbackDataSerializer(serializers.Serializer[Any]):
+    """What became of the input."""
+
+    id = serializers.CharField(help_text="The input.")
+    status = serializers.ChoiceField(choices=["ready", "failed"])
+    input_s3_uri = serializers.CharField(required=False, help_text="The file's name in the store, of a ready input.")
+    error = serializers.CharField(required=False, help_text="Why the copy failed, of a failed input.")
+
+
+class InputCallbackSerializer(serializers.Serializer[Any]):
+    """The reference's InputCallback, as `jobs.run.callbacks` sends it."""
+
+    type = serializers.ChoiceField(choices=["input.ready", "input.failed"])
+    timestamp = serializers.IntegerField(help_text="Seconds since 1970, also sent as webhook-timestamp.")
+    id = serializers.CharField(help_text="The delivery, also sent as webhook-id.")
+    data = InputCallbackDataSerializer()  # type: ignore[assignment]  # the reference's name
+
+
+INPUT_EVENT = OpenApiCallback(
+    name="inputEvent",
+    path="{$request.body#/callback_url}",
+    decorator=extend_schema(
+        operation_id="inputEvent",
+        summary="An input copied from a URL is ready or has failed",
+        description="Signed by Standard Webhooks with the input's callback_secret; sent once.",
+        request=InputCallbackSerializer,
+        responses={"2XX": OpenApiResponse(description="Taken.")},
+    ),
+)
 
 
 def render(source: Input, target: UploadTarget | None = None, callback_secret: str | None = None) -> dict[str, Any]:
@@ -88,6 +126,7 @@ class InputsView(Endpoint):
         summary="Create an input: copy a file from a URL, or get a presigned target to upload one to",
         request=CreateInputRequestSerializer,
         responses=answers(201, InputSerializer, 400, 402, 413, 422),
+        callbacks=[INPUT_EVENT],
     )
     def post(self, request: Request) -> Response:
         """Creates an input in `pending` where a source is named, in `awaiting_upload` otherwise."""

@@ -5,7 +5,7 @@ claim, or comes back late, changes nothing. What attempts leave behind goes with
 """
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -33,6 +33,9 @@ log = logging.getLogger(__name__)
 
 COPY_LIMIT_S = 3600.0
 IDLE_LIMIT_S = 20.0
+# After its first minute a source must have kept this pace, or it would hold a place for an hour.
+GRACE_S = 60.0
+SLOWEST_BYTES_PER_S = 16 * 1024
 # Waits after attempts that met a passing fault; the attempt after the last one is final.
 WAITS_S = (5, 20, 60, 180, 600)
 MOST_ATTEMPTS = 20  # whatever became of them: workers that died included
@@ -152,11 +155,21 @@ def _fetch(source: Input, url: str, go_on: Callable[[], bool]) -> Stored:
         length = answer.headers.get("content-length", "")
         total_bytes = int(length) if length.isdecimal() else MAX_INPUT_BYTES
         with storage.store(source.region).writer(key, total_bytes=total_bytes) as writer:
-            for block in answer.blocks:
+            for block in _paced(answer.blocks):
                 if not go_on():
                     raise Interrupted
                 writer.write(block)
     return writer.stored
+
+
+def _paced(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    began_at, received = clock.monotonic(), 0
+    for block in blocks:
+        received += len(block)
+        elapsed = clock.monotonic() - began_at
+        if elapsed > GRACE_S and received < elapsed * SLOWEST_BYTES_PER_S:
+            raise Unreachable("The source sends too slowly.")
+        yield block
 
 
 def _refuse_status(status: int) -> None:

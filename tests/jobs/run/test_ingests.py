@@ -4,13 +4,11 @@ import json
 import logging
 import tracemalloc
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
-from standardwebhooks import Webhook
 
 from anex.core import clock, safe_http
-from anex.core.actors import system
 from anex.core.errors import Conflict
 from jobs.models import Ingest, Input, Worker
 from jobs.run import ingests
@@ -18,13 +16,15 @@ from jobs.run.claims import Interrupted
 from jobs.run.ingests import IngestClaim
 from jobs.selectors import contents
 from jobs.selectors.inputs import uri
-from jobs.services import ingests as service
 from jobs.services import inputs, retention
 from jobs.storage import store
 from jobs.storage.interface import StoreUnavailable
 from jobs.storage.local import LocalStore
+from jobs.storage.s3 import connect
 from tests.factories import grant_credits, make_organization
 from tests.jobs.run.driver import HandLease
+from tests.jobs.run.ingest_driver import claim, copied, due_now, hooks, ingest, objects_of
+from tests.jobs.storage import strict_s3
 
 ROWS = b'{"custom_id":"1"}\n' * 1000
 
@@ -40,35 +40,6 @@ def source(https_server, https_rules, monkeypatch):
 @pytest.fixture
 def lease(db) -> HandLease:
     return HandLease()
-
-
-def ingest(organization, url: str, **options) -> tuple[Input, str | None]:
-    made, secret = service.create(organization_id=organization.pk, source_url=url, actor=system("test"), **options)
-    return made, secret
-
-
-def claim(lease: HandLease, *held: int) -> IngestClaim | None:
-    return ingests.claim(lease, region="world", held=held)  # type: ignore[arg-type]
-
-
-def copied(made: Input, lease: HandLease) -> Input:
-    found = claim(lease)
-    assert found is not None
-    ingests.run(found)
-    made.refresh_from_db()
-    return made
-
-
-def objects_of(made: Input) -> set[str]:
-    return {stored.key for stored in store().list(f"inputs/{made.organization_id}/")}
-
-
-def due_now(made: Input) -> None:
-    Ingest.objects.filter(input=made).update(due_at=clock.now())
-
-
-def hooks(source) -> list:
-    return [request for request in source.requests if request.path == "/hook"]
 
 
 def test_a_copy_becomes_a_ready_input_for_seven_days(acme, source, lease):
@@ -169,6 +140,31 @@ def test_a_passing_fault_is_waited_out_longer_each_time_and_then_copied(acme, so
     made = copied(made, lease)
     assert made.status == "ready"
     assert objects_of(made) == {made.key}
+
+
+def test_a_source_that_sends_too_slowly_is_a_passing_fault(acme, source, lease, monkeypatch):
+    monkeypatch.setattr(ingests, "GRACE_S", 0.0)
+    monkeypatch.setattr(ingests, "SLOWEST_BYTES_PER_S", 10**15)
+    made = copied(ingest(acme, source.url("/rows"))[0], lease)
+    assert (made.status, Ingest.objects.get(input=made).attempts) == ("copying", 1)
+    assert objects_of(made) == {f"inputs/{acme.pk}/{made.pk}/request.json"}
+
+
+def test_a_copy_goes_into_a_bucket_in_pieces(acme, source, lease, settings, monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", strict_s3.ACCESS_KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", strict_s3.SECRET)
+    body = b"x" * (20 * 1024 * 1024 + 7)
+    source.answer("/rows", 200, body)
+    with strict_s3.serving() as url:
+        connect(endpoint_url=url, region=strict_s3.REGION).create_bucket(Bucket="copies")
+        settings.ANEX_S3_BUCKET, settings.ANEX_S3_ENDPOINT_URL = "copies", url
+        made, _ = ingest(acme, source.url("/rows"), callback_url=source.url("/hook"))
+        made = copied(made, lease)
+        assert (made.status, made.size_bytes, len(hooks(source))) == ("ready", len(body), 1)
+        assert made.etag.endswith("-2")
+        assert store().read(made.key, etag=made.etag) == body
+        assert objects_of(made) == {made.key}
+        assert uri(made) == f"s3://copies/inputs/{acme.pk}/{made.pk}.jsonl"
 
 
 def test_a_fault_that_does_not_pass_fails_in_the_end(acme, source, lease):
@@ -283,62 +279,6 @@ def test_one_organization_does_not_take_every_place(acme, source, lease):
     assert last.pk in {held.input_id for held in found[:-1]}
 
 
-def test_the_callback_of_a_ready_input_verifies_with_the_library(acme, source, lease):
-    made, secret = ingest(acme, source.url("/rows"), callback_url=source.url("/hook"))
-    made = copied(made, lease)
-    (request,) = hooks(source)
-    body = Webhook(secret).verify(request.body, request.headers)
-    assert body == {
-        "type": "input.ready",
-        "timestamp": int(request.headers["webhook-timestamp"]),
-        "id": request.headers["webhook-id"],
-        "data": {"id": str(made.pk), "status": "ready", "input_s3_uri": uri(made)},
-    }
-    assert (request.method, request.headers["content-type"]) == ("POST", "application/json")
-    assert abs(datetime.fromtimestamp(body["timestamp"], UTC) - clock.now()) < timedelta(minutes=1)
-
-
-def test_the_callback_of_a_failed_input_says_why(acme, source, lease):
-    made, secret = ingest(acme, source.url("/gone"), callback_url=source.url("/hook"))
-    copied(made, lease)
-    (request,) = hooks(source)
-    body = Webhook(secret).verify(request.body, request.headers)
-    assert body["type"] == "input.failed"
-    assert body["data"] == {
-        "id": str(made.pk),
-        "status": "failed",
-        "error": "The source answered with status 404, not with a file.",
-    }
-
-
-@pytest.mark.parametrize("status", [302, 400, 410, 500])
-def test_a_callback_is_sent_once_whatever_is_answered(acme, source, lease, status):
-    source.answer("/hook", status, b"", Location=source.url("/elsewhere"))
-    made = copied(ingest(acme, source.url("/rows"), callback_url=source.url("/hook"))[0], lease)
-    assert (made.status, len(hooks(source)), claim(lease)) == ("ready", 1, None)
-    assert "/elsewhere" not in {request.path for request in source.requests}
-
-
-def test_a_callback_nobody_takes_leaves_the_input_ready(acme, source, lease):
-    made = copied(ingest(acme, source.url("/rows"), callback_url=source.url("/", host="other.test"))[0], lease)
-    assert (made.status, Ingest.objects.get(input=made).closed) == ("ready", True)
-
-
-def test_a_worker_that_dies_between_commit_and_callback_loses_no_callback(acme, source, lease, monkeypatch):
-    made, _ = ingest(acme, source.url("/rows"), callback_url=source.url("/hook"))
-    real = ingests.callbacks.send
-    monkeypatch.setattr(ingests.callbacks, "send", _dying)
-    with pytest.raises(SystemExit):
-        ingests.run(claim(lease))
-    made.refresh_from_db()
-    assert (made.status, hooks(source)) == ("ready", [])
-    monkeypatch.setattr(ingests.callbacks, "send", real)
-    Ingest.objects.update(epoch=None)
-    etag = made.etag
-    made = copied(made, lease)
-    assert (len(hooks(source)), made.etag) == (1, etag)
-
-
 def test_leftovers_that_could_not_be_tidied_go_with_the_input(acme, source, lease, monkeypatch):
     made, _ = ingest(acme, source.url("/rows"))
     store().put(f"inputs/{acme.pk}/{made.pk}/left-by-a-dead-worker.jsonl", b"x")
@@ -384,7 +324,3 @@ def test_no_url_and_no_secret_is_logged(acme, source, lease, caplog):
 
 def _away(*args, **kwargs):
     raise StoreUnavailable("away")
-
-
-def _dying(*args, **kwargs):
-    raise SystemExit

@@ -47,6 +47,25 @@ class Input(models.Model):
         return str(self.id)
 
 
+class Ingest(models.Model):
+    """The copying of an input from a URL, claimed like a chunk; closed once it has ended and its callback was tried.
+
+    URLs, the callback's secret and the reason of a failure are objects beside the input, until they are not needed.
+    """
+
+    input = models.OneToOneField(Input, on_delete=models.CASCADE, related_name="ingest")
+    epoch = models.BigIntegerField(null=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    due_at = models.DateTimeField()
+    closed = models.BooleanField(default=False)
+
+    class Meta:
+        indexes = [models.Index(fields=["due_at"], condition=models.Q(closed=False), name="open_ingests")]
+
+    def __str__(self) -> str:
+        return str(self.input_id)
+
+
 class Job(models.Model):
     """An input, a model and options; priced, approved, run, delivered."""
 

@@ -1,6 +1,5 @@
 """The small cast of the tests: Ada owns Acme, Grace owns Globex. Everything else is made by real services."""
 
-import itertools
 import uuid
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,10 +17,9 @@ from accounts.models import Membership, Organization, User
 from accounts.services import keys, organizations
 from anex.core.actors import Actor, system
 from jobs.models import Input, Job
+from jobs.storage import keys as keys_of_store
 
 PASSWORD = "correct horse battery staple"
-
-_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -100,9 +98,11 @@ def grant_credits(organization: Organization, cents: int = 10_000) -> None:
 
 def make_input(organization: Organization, **fields: Any) -> Input:
     """A ready input; its object does not exist in the store."""
+    input_id = fields.get("id") or uuid.uuid4()
     defaults = {
+        "id": input_id,
         "status": Input.State.READY,
-        "key": f"tests/{next(_numbers)}",
+        "key": keys_of_store.upload(organization.pk, input_id),
         "etag": "0" * 32,
         "size_bytes": 1_000,
         "created_by": str(system("tests")),

@@ -26,6 +26,17 @@ from anex.core.destinations import Rules
 HOST = "source.test"
 OUTSIDE = ip_address("127.0.0.1")  # the tests' public address
 INSIDE = ip_address("127.0.0.2")
+_SIGNS_CERTIFICATES = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 @dataclass(frozen=True)
@@ -103,11 +114,14 @@ def make_authority(folder: Path) -> Authority:
     root = (
         _builder(root_name, root_name, root_key)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(_SIGNS_CERTIFICATES, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(root_key.public_key()), critical=False)
         .sign(root_key, hashes.SHA256())
     )
     leaf = (
         _builder(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)]), root_name, key)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key()), critical=False)
         .sign(root_key, hashes.SHA256())
     )
     pem = serialization.Encoding.PEM
@@ -142,7 +156,7 @@ def serving(authority: Authority) -> Iterator[Server]:
             with peer, contextlib.suppress(OSError, ValueError), context.wrap_socket(peer, server_side=True) as secure:
                 request = _read(secure)
                 server.requests.append(request)
-                server.handlers[request.path.partition("?")[0]](request, secure)
+                server.handlers.get(request.path.partition("?")[0], _not_found)(request, secure)
                 secure.settimeout(1)
                 secure.unwrap()
 
@@ -183,6 +197,10 @@ def _accepting(listening: socket.socket, each: Callable[[socket.socket], None]) 
     finally:
         listening.shutdown(socket.SHUT_RDWR)
         thread.join()
+
+
+def _not_found(_: Request, peer: socket.socket) -> None:
+    peer.sendall(b"HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n")
 
 
 def _read(peer: socket.socket) -> Request:

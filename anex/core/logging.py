@@ -6,6 +6,7 @@ import re
 # An API key keeps its id, which names it; a link keeps the page it leads to.
 _SECRETS = (
     (re.compile(r"\b(sk-[A-Za-z0-9]{12})[A-Za-z0-9]{40}\b"), r"\1…"),
+    (re.compile(r"\b(whsec_)[A-Za-z0-9+/=_-]+"), r"\1…"),
     (re.compile(r"(/invitations/)[^\s/\"'?]{20,}(?![^\s\"'?]*/)"), r"\1…"),
     (re.compile(r"(/accounts/(?:password/reset/key|confirm-email)/)[^\s/\"'?]+"), r"\1…"),
 )

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiCallback, OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,19 +12,34 @@ from anex.core import clock
 from anex.core.errors import InvalidRequest
 from jobs.api.endpoint import Endpoint, answers, id_in_path, validated
 from jobs.models import Input
+from jobs.selectors import contents
 from jobs.selectors import inputs as selectors
-from jobs.services import inputs
+from jobs.services import ingests, inputs
 from jobs.storage.interface import UploadTarget
 
 STATES = [state.value for state in Input.State]
 
 
+@extend_schema_field({"type": "string", "format": "uri"})
+class UriField(serializers.RegexField):
+    """Anything with a scheme; whether we go there is judged later (400, not 422)."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(r"^[A-Za-z][A-Za-z0-9+.-]*:", **options)
+
+
 class CreateInputRequestSerializer(serializers.Serializer[Any]):
     """What an input is created from. A null field counts as left out; an unknown one is ignored."""
 
-    source_url = serializers.URLField(required=False)
-    format = serializers.ChoiceField(required=False, choices=inputs.FORMATS)
-    callback_url = serializers.URLField(required=False)
+    source_url = UriField(
+        required=False, help_text="HTTPS URL of the file to copy. Left out, the answer is a target to upload to."
+    )
+    format = serializers.ChoiceField(
+        required=False, choices=inputs.FORMATS, help_text="Format of the file; required for an upload."
+    )
+    callback_url = UriField(
+        required=False, help_text="HTTPS URL that is told once when the copy has ended; with source_url only."
+    )
     data_residency = serializers.ChoiceField(required=False, choices=["world", "eu"])
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
@@ -38,27 +53,67 @@ class CreateInputRequestSerializer(serializers.Serializer[Any]):
 class InputSerializer(serializers.Serializer[Any]):
     """The reference's Input. `upload_url` and `fields` are answered once, on create."""
 
-    id = serializers.UUIDField()
+    id = serializers.UUIDField(help_text="What a job names the input by.")
     status = serializers.ChoiceField(choices=STATES)
-    input_s3_uri = serializers.CharField()
-    error = serializers.CharField(allow_null=True, required=False)
-    callback_secret = serializers.CharField(allow_null=True, required=False)
-    upload_url = serializers.CharField(allow_null=True, required=False)
-    fields = serializers.DictField(  # type: ignore[assignment]  # the reference's name; DRF moves it out of the way
-        child=serializers.CharField(), allow_null=True, required=False
+    input_s3_uri = serializers.CharField(help_text="The file's name in the store; a job may give it instead of the id.")
+    error = serializers.CharField(allow_null=True, required=False, help_text="Why the copy of a failed input failed.")
+    callback_secret = serializers.CharField(
+        allow_null=True, required=False, help_text="What the callback is signed with; answered once, on create."
     )
-    expires_at = serializers.DateTimeField(allow_null=True, required=False)
+    upload_url = serializers.CharField(allow_null=True, required=False, help_text="Where to post the file to.")
+    fields = serializers.DictField(  # type: ignore[assignment]  # the reference's name; DRF moves it out of the way
+        child=serializers.CharField(),
+        allow_null=True,
+        required=False,
+        help_text="Form fields to send before the file; answered once, on create.",
+    )
+    expires_at = serializers.DateTimeField(
+        allow_null=True, required=False, help_text="End of the upload window or, once ready, of the file's seven days."
+    )
 
 
-def render(source: Input, target: UploadTarget | None = None) -> dict[str, Any]:
-    """The body of an answer; with the upload target where it was just made."""
+class InputCallbackDataSerializer(serializers.Serializer[Any]):
+    """What became of the input."""
+
+    id = serializers.CharField(help_text="The input.")
+    status = serializers.ChoiceField(choices=["ready", "failed"])
+    input_s3_uri = serializers.CharField(required=False, help_text="The file's name in the store, of a ready input.")
+    error = serializers.CharField(required=False, help_text="Why the copy failed, of a failed input.")
+
+
+class InputCallbackSerializer(serializers.Serializer[Any]):
+    """The reference's InputCallback, as `jobs.run.callbacks` sends it."""
+
+    type = serializers.ChoiceField(choices=["input.ready", "input.failed"])
+    timestamp = serializers.IntegerField(help_text="Seconds since 1970, also sent as webhook-timestamp.")
+    id = serializers.CharField(help_text="The delivery, also sent as webhook-id.")
+    data = InputCallbackDataSerializer()  # type: ignore[assignment]  # the reference's name
+
+
+INPUT_EVENT = OpenApiCallback(
+    name="inputEvent",
+    path="{$request.body#/callback_url}",
+    decorator=extend_schema(
+        operation_id="inputEvent",
+        summary="An input copied from a URL is ready or has failed",
+        description="Signed by Standard Webhooks with the input's callback_secret; sent once.",
+        request=InputCallbackSerializer,
+        responses={"2XX": OpenApiResponse(description="Taken.")},
+    ),
+)
+
+
+def render(source: Input, target: UploadTarget | None = None, callback_secret: str | None = None) -> dict[str, Any]:
+    """The body of an answer; with the upload target or the callback's secret where it was just made."""
     body: dict[str, Any] = {
         "id": source.pk,
         "status": source.status,
         "input_s3_uri": selectors.uri(source),
-        "error": None,
+        "error": contents.ingest_failure(source),
         "expires_at": selectors.deadline(source, now=clock.now()),
     }
+    if callback_secret is not None:
+        body["callback_secret"] = callback_secret
     return body if target is None else body | {"upload_url": target.url, "fields": target.fields}
 
 
@@ -68,14 +123,28 @@ class InputsView(Endpoint):
     @extend_schema(
         operation_id="createInput",
         tags=["inputs"],
-        summary="Create an input: get a presigned target to upload a file to",
+        summary="Create an input: copy a file from a URL, or get a presigned target to upload one to",
         request=CreateInputRequestSerializer,
-        responses=answers(201, InputSerializer, 400, 402, 422),
+        responses=answers(201, InputSerializer, 400, 402, 413, 422),
+        callbacks=[INPUT_EVENT],
     )
     def post(self, request: Request) -> Response:
-        """Creates an input in `awaiting_upload`."""
+        """Creates an input in `pending` where a source is named, in `awaiting_upload` otherwise."""
         given = validated(CreateInputRequestSerializer, request)
-        _refuse_copying(given)
+        if "source_url" in given:
+            source, secret = ingests.create(
+                organization_id=self.caller.organization_id,
+                source_url=given["source_url"],
+                callback_url=given.get("callback_url"),
+                data_residency=given.get("data_residency"),
+                actor=self.caller.actor,
+            )
+            return Response(render(source, callback_secret=secret), status=201)
+        if "callback_url" in given:
+            raise InvalidRequest(
+                "callback_url goes with source_url only: a direct upload has no copy to report on.",
+                param="callback_url",
+            )
         source, target = inputs.create_upload(
             organization_id=self.caller.organization_id,
             format=given.get("format"),
@@ -99,15 +168,3 @@ class InputView(Endpoint):
         """The input's present state; an upload that has landed is settled first."""
         input_id = id_in_path(id, selectors.refuse_unknown)
         return Response(render(inputs.look_up(organization_id=self.caller.organization_id, input_id=input_id)))
-
-
-def _refuse_copying(given: dict[str, Any]) -> None:
-    if "source_url" in given:
-        raise InvalidRequest(
-            "This installation does not copy files from a URL yet. Leave out source_url and upload the file directly.",
-            param="source_url",
-        )
-    if "callback_url" in given:
-        raise InvalidRequest(
-            "callback_url goes with source_url only: a direct upload has no copy to report on.", param="callback_url"
-        )

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0007_cache'),
-        ('jobs', '0002_auto_approval'),
+        ('jobs', '0003_ingests'),
     ]
 
     operations = [

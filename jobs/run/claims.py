@@ -45,16 +45,18 @@ class Claim:
     model_id: str
 
 
-CLAIM = """
+# Whether row `c`, left-joined to its holder `w`, is nobody's; by the claimer's clock and the database's.
+FREE = """(c.epoch IS NULL OR w.id IS NULL OR (c.epoch = %(epoch)s AND c.id <> ALL(%(held)s))
+           OR (%(reclaim)s AND w.heartbeat_at < now() - %(lease)s * interval '1 second'
+               AND pg_postmaster_start_time() < now() - %(lease)s * interval '1 second'))"""
+CLAIM = f"""
 WITH free AS (
     SELECT c.id, j.model_id
     FROM jobs_chunk c
     JOIN jobs_job j ON j.id = c.job_id
     LEFT JOIN jobs_worker w ON w.id = c.epoch
     WHERE NOT c.closed AND c.kind = ANY(%(kinds)s) AND j.region = %(region)s
-      AND (c.epoch IS NULL OR w.id IS NULL OR (c.epoch = %(epoch)s AND c.id <> ALL(%(held)s))
-           OR (%(reclaim)s AND w.heartbeat_at < now() - %(lease)s * interval '1 second'
-               AND pg_postmaster_start_time() < now() - %(lease)s * interval '1 second'))
+      AND {FREE}
       AND CASE c.kind
           WHEN 'validate' THEN j.status IN ('submitted', 'estimating') AND j.model_id <> ALL(%(uncounted)s)
           WHEN 'sample' THEN j.status = 'estimating' AND j.model_id = ANY(%(models)s)
@@ -74,7 +76,7 @@ UPDATE jobs_chunk c SET epoch = %(epoch)s, claims = LEAST(claims + 1, %(most_cla
 FROM free WHERE c.id = free.id
 RETURNING c.id, c.epoch, c.job_id, c.kind, c.index, c.first_row, c.row_count, c.byte_start, c.byte_end,
           c.done, c.claims, c.cursor, c.suspects, free.model_id
-"""
+"""  # noqa: S608
 
 
 def claim(

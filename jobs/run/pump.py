@@ -20,6 +20,7 @@ from jobs.models import Job
 from jobs.run import claims
 from jobs.run.claims import Claim, Interrupted
 from jobs.run.control import finish_chunk, give_up_or_release, input_gone, repair, run_control
+from jobs.run.copier import Copier
 from jobs.run.lease import Lease
 from jobs.run.rows import ChunkRun
 from jobs.run.threads import Threads
@@ -76,6 +77,7 @@ class Pump:
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._threads = Threads(THREADS)
+        self._copier = Copier(region=self._region, threads=self._threads)
         async with Client() as self._client:
             while not self._stopping:
                 try:
@@ -85,6 +87,7 @@ class Pump:
                     await asyncio.sleep(POLL_SECONDS)
                     continue
                 await self._work(lease)
+        self._copier.close()
         self._threads.close()
 
     async def _work(self, lease: Lease) -> None:
@@ -100,9 +103,9 @@ class Pump:
             await self._wait()
         if self._stopping and lease.valid():
             await self._drain()
-        for task in [*self._runs, *self._controls]:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._runs, *self._controls, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         try:
             await self._threads.call(lease.end)
         except Error as error:
@@ -111,24 +114,27 @@ class Pump:
     async def _look(self, lease: Lease) -> None:
         await self._refresh()
         await self._claim(lease)
+        await self._copier.look(lease, lambda: lease.valid() and not self._stopping)
         if clock.monotonic() >= self._repair_at:
             self._repair_at = clock.monotonic() + REPAIR_SECONDS
             await self._threads.call(repair)
 
     async def _wait(self) -> None:
         bell = asyncio.create_task(self._bell.wait())
-        await asyncio.wait(
-            {bell, *self._runs, *self._controls}, timeout=self._poll_seconds, return_when="FIRST_COMPLETED"
-        )
+        await asyncio.wait({bell, *self._tasks}, timeout=self._poll_seconds, return_when="FIRST_COMPLETED")
         bell.cancel()
+
+    @property
+    def _tasks(self) -> list[asyncio.Task[None]]:
+        return [*self._runs, *self._controls, *self._copier.tasks]
 
     async def _drain(self) -> None:
         for run in self._runs.values():
             run.stopping = True
         for window in self._windows.values():
             window.look_again()
-        if self._runs or self._controls:
-            await asyncio.wait({*self._runs, *self._controls}, timeout=DRAIN_SECONDS)
+        if tasks := self._tasks:
+            await asyncio.wait(tasks, timeout=DRAIN_SECONDS)
 
     async def _refresh(self) -> None:
         """Stop what belongs to jobs that moved on or are paused, and take the present model servers."""

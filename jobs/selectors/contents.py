@@ -1,4 +1,4 @@
-"""What a customer wrote or a row said, read from the job's region: the database holds codes and numbers only.
+"""What a customer wrote or a row said, read from its region: the database holds codes and numbers only.
 
 Deleted data reads as None. A store that is away raises StoreUnavailable (503): a null would claim that
 there is nothing to read.
@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from inference.requests.options import RowOptions
-from jobs.models import Job
+from jobs.models import Input, Job
 from jobs.storage import keys, store
 from jobs.storage.interface import ObjectMissing
 
@@ -28,6 +28,37 @@ class Failure(msgspec.Struct, frozen=True):
 
     reason: str
     errors: list[LineError] = []
+
+
+class IngestRequest(msgspec.Struct, frozen=True):
+    """Where an input is copied from, and whom to tell with which secret."""
+
+    source_url: str
+    callback_url: str | None = None
+    callback_secret: str | None = None
+
+    def __repr__(self) -> str:
+        return "IngestRequest(…)"
+
+
+class IngestFailure(msgspec.Struct, frozen=True):
+    """Why an input could not be copied."""
+
+    reason: str
+
+
+def ingest_request(source: Input) -> IngestRequest | None:
+    """What a copy was asked for; None once nobody needs it."""
+    data = _read_input(source, keys.ingest_request(source.organization_id, source.pk))
+    return None if data is None else msgspec.json.decode(data, type=IngestRequest)
+
+
+def ingest_failure(source: Input) -> str | None:
+    """Why the copy failed; None for an input that did not fail, a general sentence once the reason is erased."""
+    if source.status != Input.State.FAILED:
+        return None
+    data = _read_input(source, keys.ingest_failure(source.organization_id, source.pk))
+    return "The copy failed." if data is None else msgspec.json.decode(data, type=IngestFailure).reason
 
 
 def failure(job: Job) -> Failure | None:
@@ -66,5 +97,12 @@ def _read(job: Job, key: str) -> bytes | None:
         return None
     try:
         return store(job.region).read(key)
+    except ObjectMissing:
+        return None
+
+
+def _read_input(source: Input, key: str) -> bytes | None:
+    try:
+        return store(source.region).read(key)
     except ObjectMissing:
         return None

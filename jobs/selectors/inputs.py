@@ -17,16 +17,18 @@ def get(organization_id: UUID, input_id: UUID) -> Input:
 def get_by_uri(organization_id: UUID, input_s3_uri: str) -> Input:
     """The input that lives at `s3://bucket/key`; NotFound as in `get`."""
     key = input_s3_uri.partition("://")[2].partition("/")[2]
-    # What is no key may hold characters the database does not take.
-    source = _one(organization_id=organization_id, key=key) if keys.is_valid(key) else None
-    if source is None or input_s3_uri != uri(source):
+    try:
+        source = _one(organization_id=organization_id, pk=UUID(key.rpartition("/")[2].removesuffix(".jsonl")))
+    except ValueError:
+        refuse_unknown()
+    if input_s3_uri != uri(source):
         refuse_unknown()
     return source
 
 
 def uri(source: Input) -> str:
     """Where the file lives (reference 003, Input.input_s3_uri)."""
-    return f"s3://{store(source.region).bucket}/{source.key}"
+    return f"s3://{store(source.region).bucket}/{keys.input_name(source.key)}"
 
 
 def deadline(source: Input, *, now: datetime) -> datetime | None:

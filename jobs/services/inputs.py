@@ -2,8 +2,11 @@
 
     awaiting_upload ──▶ ready ──▶ expired
            └──────────────────────▲
+    pending ──▶ copying ──▶ ready ──▶ expired
+                   └──▶ failed
 
-A ready input is one version of one object: its ETag is pinned by the first settle and every read names it.
+The second line is that of an input copied from a URL (`ingests`). A ready input is one version of one object: its ETag
+is pinned by the first settle and every read names it.
 """
 
 from datetime import datetime, timedelta
@@ -29,6 +32,12 @@ UPLOAD_WINDOW = timedelta(hours=1)
 # The window is for the start of an upload (reference 001, POST /inputs); one that began in it may still land.
 UPLOAD_GRACE = timedelta(seconds=UPLOAD_LIMIT_S)
 RETENTION = timedelta(days=7)
+_NOT_READY = {
+    Input.State.AWAITING_UPLOAD: "The input is not ready yet. Upload its file first.",
+    Input.State.PENDING: "The input is not ready yet: its copy has not begun. Poll it until it is ready.",
+    Input.State.COPYING: "The input is not ready yet: it is being copied. Poll it until it is ready.",
+    Input.State.FAILED: "The input could not be copied; its error says why. Create a new input.",
+}
 
 
 def create_upload(
@@ -106,8 +115,18 @@ def for_job(*, organization_id: UUID, input_id: UUID | None = None, input_s3_uri
     if source.status == Input.State.EXPIRED:
         raise Conflict("The input has expired. Create a new input and upload the file again.", code="input_expired")
     if source.status != Input.State.READY:
-        raise Conflict("The input is not ready yet. Upload its file first.", code="input_not_ready")
+        raise Conflict(_NOT_READY[Input.State(source.status)], code="input_not_ready")
     return source
+
+
+def erase_objects(source: Input) -> None:
+    """Delete all that the store holds of an input: the file and, of a copy, its URLs, secret, reason and leftovers.
+
+    Safe to repeat. Raises StoreUnavailable.
+    """
+    objects = store(source.region)
+    beside = objects.list(keys.ingest_prefix(source.organization_id, source.pk))
+    objects.delete([source.key, *(stored.key for stored in beside)])
 
 
 def _due(source: Input, now: datetime) -> dict[str, Any]:

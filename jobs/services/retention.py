@@ -8,17 +8,18 @@ from django.db.models.functions import Coalesce
 
 from jobs.lifecycle import TERMINAL
 from jobs.models import Input, Job
-from jobs.services.inputs import UPLOAD_GRACE, settle_at
+from jobs.services.inputs import UPLOAD_GRACE, erase_objects, settle_at
 from jobs.storage import store
 
 # A submit that found the input ready has made its job by then, and an upload that was on its way has ended.
 MARGIN = timedelta(minutes=10)
 # Longer than anything is being written.
 UNFINISHED = timedelta(days=1)
+ENDED = (Input.State.EXPIRED, Input.State.FAILED)
 
 
 def expire_inputs(now: datetime) -> int:
-    """Mark lapsed inputs expired and delete the objects of expired ones; answers how many were deleted.
+    """Mark lapsed inputs expired and delete the objects of those and of failed ones; answers how many were deleted.
 
     An object that a running job still reads stays until the job has ended. Safe to repeat and to run twice at once.
     Raises StoreUnavailable; the next sweep goes on from there.
@@ -31,11 +32,11 @@ def expire_inputs(now: datetime) -> int:
         settle_at(source, now)
     running = Job.objects.filter(input=OuterRef("pk")).exclude(status__in=TERMINAL)
     purgeable = here.annotate(lapsed_at=Coalesce("expires_at", F("upload_expires_at") + UPLOAD_GRACE)).filter(
-        ~Exists(running), status=Input.State.EXPIRED, purged_at=None, lapsed_at__lte=now - MARGIN
+        ~Exists(running), status__in=ENDED, purged_at=None, lapsed_at__lte=now - MARGIN
     )
     purged = 0
     for source in purgeable.iterator():
-        store(source.region).delete([source.key])
+        erase_objects(source)
         purged += Input.objects.filter(pk=source.pk, purged_at=None).update(purged_at=now)
     return purged
 

@@ -19,6 +19,37 @@ def upload(organization_id: UUID, input_id: UUID) -> str:
     return f"uploads/{organization_id}/{input_id}.jsonl"
 
 
+def ingest(organization_id: UUID, input_id: UUID) -> str:
+    """The name of an input copied from a URL; each attempt writes an object of its own below `ingest_prefix`."""
+    return f"inputs/{organization_id}/{input_id}.jsonl"
+
+
+def ingest_prefix(organization_id: UUID, input_id: UUID) -> str:
+    """What every object of such an input starts with."""
+    return f"inputs/{organization_id}/{input_id}/"
+
+
+def ingest_attempt(organization_id: UUID, input_id: UUID) -> str:
+    """The file as one attempt copies it; another key at every call."""
+    return f"{ingest_prefix(organization_id, input_id)}{_random()}.jsonl"
+
+
+def ingest_request(organization_id: UUID, input_id: UUID) -> str:
+    """Where the file comes from and who is told: URLs and a secret."""
+    return f"{ingest_prefix(organization_id, input_id)}request.json"
+
+
+def ingest_failure(organization_id: UUID, input_id: UUID) -> str:
+    """Why the copy failed, in words that may name the source's host."""
+    return f"{ingest_prefix(organization_id, input_id)}failure.json"
+
+
+def input_name(key: str) -> str:
+    """The key under which an input is known outside: whichever attempt copied it."""
+    folder, _, attempt = key.rpartition("/")
+    return f"{folder}.jsonl" if key.startswith("inputs/") and folder.count("/") == 2 and attempt else key
+
+
 def job_prefix(job_id: UUID) -> str:
     """What every object of a job starts with; erasing a job is deleting this prefix."""
     return f"jobs/{job_id}/"

@@ -69,3 +69,7 @@ def test_link_of_an_invitation_is_masked_in_log_lines(django_capture_on_commit_c
     assert redact("Not Found: /invitations/new") == "Not Found: /invitations/new"
     known = "/invitations/0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f/revoke"
     assert redact(known) == known
+
+
+def test_a_signing_secret_in_a_log_line_is_masked():
+    assert redact("signed with whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw+/=.") == "signed with whsec_…."

@@ -87,12 +87,6 @@ def test_a_callback_url_does_not_go_with_an_upload(api):
     assert "callback_url" in answer.json()["detail"]
 
 
-def test_a_source_url_is_refused_with_the_way_that_works(api):
-    answer = create(api, format="jsonl", source_url="https://example.com/rows.jsonl")
-    assert answer.status_code == 400
-    assert "upload the file directly" in answer.json()["detail"]
-
-
 def test_data_residency_world_is_what_everybody_has(api):
     assert create(api, format="jsonl", data_residency="world").status_code == 201
 

@@ -1,4 +1,4 @@
-"""What every store promises, checked on the local disk (behind its web server) and on S3."""
+"""What every store promises, checked on the local disk (behind its web server) and on S3, as two servers know it."""
 
 import os
 import threading
@@ -12,7 +12,8 @@ from anex.core import clock
 from jobs.storage.interface import BLOCK_BYTES, ObjectChanged, ObjectMissing, Store, StoreUnavailable
 
 MIB = 1024 * 1024
-# The S3 server of these tests says that every multipart upload began in November 2010.
+# An S3 server of these tests says that every multipart upload began in November 2010.
+REFUSALS = {(400, "EntityTooLarge"), (403, "AccessDenied"), (403, "SignatureDoesNotMatch")}
 LONG_AGO = datetime(2010, 1, 1, tzinfo=UTC)
 
 
@@ -96,9 +97,16 @@ def test_a_written_object_appears_whole_on_exit(any_store: Store, key: str, size
         for start in range(0, size, 5 * MIB):
             writer.write(data[start : start + 5 * MIB])
         assert any_store.stat(key) is None
-    assert any_store.stat(key) == writer.stored
     assert writer.stored.size == size
     assert any_store.read(key) == data
+    assert any_store.read_range(key, size // 2, size) == data[size // 2 :]
+
+
+@pytest.mark.parametrize("size", [10, 17 * MIB])
+def test_a_written_object_is_known_by_the_etag_its_writer_was_told(any_store: Store, key: str, size: int) -> None:
+    with any_store.writer(key) as writer:
+        writer.write(os.urandom(size))
+    assert any_store.stat(key) == writer.stored
 
 
 def test_a_writer_that_fails_leaves_nothing(any_store: Store, key: str) -> None:
@@ -171,6 +179,32 @@ def test_presigned_upload_takes_an_empty_file(any_store: Store, key: str) -> Non
     assert any_store.read(key) == b""
 
 
+FORMS: dict[str, tuple[dict[str, str], int]] = {
+    "over the cap": ({}, 101),
+    "forged": ({"x-amz-signature": "0" * 64}, 1),
+    "for another key": ({"key": "uploads/of-somebody-else.jsonl"}, 1),
+    "with a field more": ({"x-amz-meta-more": "1"}, 1),
+    "of another policy": ({"policy": "e30="}, 1),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_form_that_the_policy_does_not_allow_stores_nothing(any_store: Store, key: str, name: str) -> None:
+    changes, size = FORMS[name]
+    target = any_store.presign_upload(key, max_bytes=100, expires_at=clock.now() + timedelta(hours=1))
+    answer = requests.post(target.url, data=target.fields | changes, files={"file": ("rows.jsonl", b"x" * size)})
+    assert (answer.status_code, _code(answer)) in REFUSALS
+    assert any_store.stat(key) is None
+    assert any_store.stat("uploads/of-somebody-else.jsonl") is None
+
+
+def test_a_form_that_lapsed_stores_nothing(any_store: Store, key: str) -> None:
+    target = any_store.presign_upload(key, max_bytes=100, expires_at=clock.now() - timedelta(seconds=5))
+    answer = requests.post(target.url, data=target.fields, files={"file": ("rows.jsonl", b"x")})
+    assert (answer.status_code, _code(answer)) == (403, "AccessDenied")
+    assert any_store.stat(key) is None
+
+
 def test_presigned_download_is_a_named_attachment(any_store: Store, key: str) -> None:
     any_store.put(key, b"0123456789")
     url = any_store.presign_download(key, expires_in_s=60, filename='my "file".jsonl')
@@ -187,3 +221,7 @@ def test_presigned_download_of_another_key_is_refused(any_store: Store, key: str
     any_store.put(f"{key}2", b"not mine")
     url = any_store.presign_download(key, expires_in_s=60, filename="f")
     assert requests.get(url.replace(key, f"{key}2")).status_code == 403
+
+
+def _code(answer: requests.Response) -> str:
+    return answer.text.partition("<Code>")[2].partition("</Code>")[0]

@@ -11,13 +11,15 @@ from django.conf import settings
 
 from anex.core import clock
 from jobs.run.pump import Pump
-from jobs.services import retention, sweeps
+from jobs.services import erasing, retention, sweeps
 
 log = logging.getLogger(__name__)
 
 SWEEPS: tuple[Callable[[datetime], int], ...] = (
     sweeps.cancel_unapproved,
     sweeps.forget_workers,
+    erasing.erase_due,
+    erasing.look_again,
     retention.expire_inputs,
     retention.discard_unfinished,
 )

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from jobs.api.inputs import InputsView, InputView
-from jobs.api.jobs import ApproveView, CancelView, JobsView, JobView, ResultView
+from jobs.api.jobs import ApproveView, CancelView, DataView, JobsView, JobView, ResultView
 
 urlpatterns = [
     path("inputs", InputsView.as_view()),
@@ -13,4 +13,5 @@ urlpatterns = [
     path("jobs/<str:id>/approve", ApproveView.as_view()),
     path("jobs/<str:id>/cancel", CancelView.as_view()),
     path("jobs/<str:id>/result", ResultView.as_view()),
+    path("jobs/<str:id>/data", DataView.as_view()),
 ]

@@ -23,5 +23,6 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/live", jobs.job_live, name="job_live"),
     path("jobs/<uuid:job_id>/approve", jobs.job_approve, name="job_approve"),
     path("jobs/<uuid:job_id>/cancel", jobs.job_cancel, name="job_cancel"),
+    path("jobs/<uuid:job_id>/delete", jobs.job_delete, name="job_delete"),
     path("jobs/<uuid:job_id>/result", jobs.job_result, name="job_result"),
 ]

@@ -6,9 +6,14 @@ from rest_framework.response import Response
 
 from jobs.api import rendering, requests
 from jobs.api.endpoint import Endpoint, answers
-from jobs.api.schemas import CreateJobRequestSerializer, JobResultSerializer, JobSerializer
+from jobs.api.schemas import (
+    CreateJobRequestSerializer,
+    JobDataDeletionSerializer,
+    JobResultSerializer,
+    JobSerializer,
+)
 from jobs.selectors import contents, jobs
-from jobs.services import approvals, cancellations, results, submissions
+from jobs.services import approvals, cancellations, deletions, results, submissions
 
 
 class JobsView(Endpoint):
@@ -101,3 +106,25 @@ class ResultView(Endpoint):
         """A fresh presigned link."""
         link = results.link(organization_id=self.caller.organization_id, job_id=requests.job_id(id))
         return Response(rendering.result(link))
+
+
+class DataView(Endpoint):
+    """`/jobs/{id}/data`."""
+
+    @extend_schema(
+        operation_id="deleteJobData",
+        tags=["jobs"],
+        summary="Delete a job's input and result data now",
+        description="A finished job's data is gone when this answers 200. A job in flight is cancelled first, what it "
+        "finished is billed, and its data is deleted once it has stopped: 202. The record of the job stays. Repeating "
+        "the call changes nothing.",
+        request=None,
+        responses=answers(200, JobDataDeletionSerializer, 404) | {202: JobDataDeletionSerializer},
+    )
+    def delete(self, request: Request, id: str) -> Response:
+        """Deletes the data of a finished job, or stops the job first."""
+        caller = self.caller
+        job = deletions.delete_data(
+            organization_id=caller.organization_id, job_id=requests.job_id(id), actor=caller.actor
+        )
+        return Response(rendering.deletion(job), status=202 if job.data_deleted_at is None else 200)

@@ -73,6 +73,11 @@ def progress(job: Job) -> Progress | None:
     return Progress(sum(sums.values()), job.row_count, spent)
 
 
+def others_running(job: Job) -> int:
+    """Other jobs on the same input that are not over: they keep its file."""
+    return Job.objects.filter(input_id=job.input_id).exclude(pk=job.pk).exclude(status__in=TERMINAL).count()
+
+
 def row_outcomes(job: Job) -> int:
     """Rows of an ended job that any of its four counts accounts for."""
     counts = (job.success_rows, job.error_rows, job.format_error_rows, job.truncated_rows)

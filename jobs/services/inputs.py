@@ -29,6 +29,7 @@ UPLOAD_WINDOW = timedelta(hours=1)
 # The window is for the start of an upload (reference 001, POST /inputs); one that began in it may still land.
 UPLOAD_GRACE = timedelta(seconds=UPLOAD_LIMIT_S)
 RETENTION = timedelta(days=7)
+EXPIRED = "The input has expired. Create a new input and upload the file again."
 
 
 def create_upload(
@@ -104,10 +105,17 @@ def for_job(*, organization_id: UUID, input_id: UUID | None = None, input_s3_uri
         raise Unprocessable("Give exactly one of input_id and input_s3_uri.", param="input_id")
     source = settle(source)
     if source.status == Input.State.EXPIRED:
-        raise Conflict("The input has expired. Create a new input and upload the file again.", code="input_expired")
+        raise Conflict(EXPIRED, code="input_expired")
     if source.status != Input.State.READY:
         raise Conflict("The input is not ready yet. Upload its file first.", code="input_not_ready")
     return source
+
+
+def require_ready(source: Input) -> None:
+    """Let no expiry cross the transaction that makes a job of this input; Conflict when one was first."""
+    ready = Input.objects.select_for_update(no_key=True).filter(pk=source.pk, status=Input.State.READY)
+    if not ready.exists():
+        raise Conflict(EXPIRED, code="input_expired")
 
 
 def _due(source: Input, now: datetime) -> dict[str, Any]:

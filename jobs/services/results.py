@@ -35,6 +35,8 @@ def link(*, organization_id: UUID, job_id: UUID) -> ResultLink:
         raise Gone(DELETED)
     if job.status not in TERMINAL:
         raise Conflict(f"This job has no result yet: it is {job.status}.")
+    if job.deletion_asked_at is not None:
+        raise Gone(DELETED)
     if not job.result_key:
         raise Conflict(f"This job is {job.status} and has no result: no row was finished.")
     left = LINK_SECONDS

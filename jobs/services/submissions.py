@@ -135,6 +135,7 @@ def _insert(job: Job, size: int) -> None:
             code="approval_queue_full",
             retry_after=QUEUE_RETRY_S,
         )
+    inputs.require_ready(job.input)
     job.save(force_insert=True)
     Chunk.objects.create(job=job, kind=Chunk.Kind.VALIDATE, index=0, byte_start=0, byte_end=size)
     JobEvent.objects.create(job=job, type=Status.SUBMITTED, actor=job.created_by)

@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import Member, member_page
 from accounts.permissions import Action
@@ -19,7 +19,7 @@ from anex.core.errors import AnexError, NotFound
 from jobs.lifecycle import TERMINAL, Status
 from jobs.selectors import contents
 from jobs.selectors import jobs as reads
-from jobs.services import approvals, cancellations, results
+from jobs.services import approvals, cancellations, deletions, results
 from jobs.storage.interface import StoreUnavailable
 
 LISTED = 100
@@ -70,6 +70,18 @@ def job_cancel(request: HttpRequest, member: Member, job_id: UUID) -> HttpRespon
     return _move(request, member, job_id, cancellations.cancel, "Cancelled. Rows already answered stay yours.")
 
 
+@require_http_methods(["GET", "POST"])
+@member_page(Action.DELETE_DATA)
+def job_delete(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
+    """Ask, naming what is lost, then delete the job's data."""
+    job = reads.get(member.organization.pk, job_id)
+    if request.method == "GET":
+        context = {"job": job, "is_over": job.status in TERMINAL, "others": reads.others_running(job)}
+        return render(request, "console/jobs/delete.html", context)
+    done = "The data is deleted." if job.status in TERMINAL else "The job is stopped, and its data goes with it."
+    return _move(request, member, job_id, deletions.delete_data, done)
+
+
 @never_cache
 @require_safe
 @member_page(Action.DOWNLOAD_RESULT)
@@ -113,4 +125,5 @@ def _live(member: Member, job_id: UUID) -> dict[str, Any]:
         "may_approve": status == Status.COST_READY and member.may(Action.APPROVE_JOB),
         "may_cancel": member.may(Action.CANCEL_JOB)
         and status in (Status.SUBMITTED, Status.COST_READY, Status.IN_PROGRESS),
+        "may_delete": member.may(Action.DELETE_DATA) and job.deletion_asked_at is None and job.data_deleted_at is None,
     }

@@ -11,6 +11,7 @@ OPERATIONS = {
     ("/jobs/{id}/approve", "post"): ("approveJob", {"200", "401", "402", "403", "404", "409", "429", "503"}),
     ("/jobs/{id}/cancel", "post"): ("cancelJob", {"200", "401", "403", "404", "409", "503"}),
     ("/jobs/{id}/result", "get"): ("getJobResult", {"200", "401", "403", "404", "409", "410", "503"}),
+    ("/jobs/{id}/data", "delete"): ("deleteJobData", {"200", "202", "401", "403", "404", "503"}),
 }
 FIELDS = {
     "CreateJobRequest": {
@@ -19,12 +20,14 @@ FIELDS = {
     },
     "Job": REFERENCE_FIELDS | OUR_FIELDS,
     "JobResult": {"id", "status", "result_url", "expires_in", "partial", "row_count"},
+    "JobDataDeletion": {"id", "status", "data_deleted_at", "message"},
     "Error": {"detail"},
 }
 REQUIRED = {
     "CreateJobRequest": {"model"},
     "Job": {"id", "status"},
     "JobResult": {"id", "status", "result_url", "expires_in"},
+    "JobDataDeletion": {"id", "status"},
     "Error": {"detail"},
 }
 

@@ -137,6 +137,7 @@ def test_inputs_of_every_status_fit_the_schema(api, acme):
         ("approveJob", "post", f"/jobs/{MISSING}/approve", None, 404),
         ("cancelJob", "post", f"/jobs/{MISSING}/cancel", None, 404),
         ("getJobResult", "get", f"/jobs/{MISSING}/result", None, 404),
+        ("deleteJobData", "delete", f"/jobs/{MISSING}/data", None, 404),
     ],
 )
 def test_refusals_have_the_documented_shape(api, operation, method, path, body, status):
@@ -152,6 +153,7 @@ EVERY = [
     ("approveJob", "post", f"/jobs/{MISSING}/approve"),
     ("cancelJob", "post", f"/jobs/{MISSING}/cancel"),
     ("getJobResult", "get", f"/jobs/{MISSING}/result"),
+    ("deleteJobData", "delete", f"/jobs/{MISSING}/data"),
 ]
 
 

@@ -102,8 +102,8 @@ def _message(detail: Any, path: str) -> str:
 
 
 def _render(error: AnexError) -> Response:
-    if error.code == "org_suspended":
-        body: dict[str, Any] = {"error": error.code, "message": error.message}
+    if error.code in ("org_suspended", "frozen"):
+        body: dict[str, Any] = {"error": error.code, "message": error.message, **error.extra}
     else:
         body = {"detail": error.message, **error.extra}
     headers = {}

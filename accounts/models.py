@@ -55,6 +55,10 @@ class Organization(models.Model):
         null=True, blank=True, help_text="Realtime requests at once; empty is the installation's default"
     )
 
+    eu_routing = models.BooleanField(
+        default=False, help_text="Batch data is kept in the EEA unless a request says world"
+    )
+
     def __str__(self) -> str:
         return self.name
 
@@ -165,3 +169,13 @@ class AuditEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} by {self.actor_kind}:{self.actor_id}"
+
+
+class Freeze(models.Model):
+    """An API that staff can freeze for maintenance, and since when it is."""
+
+    surface = models.CharField(primary_key=True, max_length=20)
+    frozen_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.surface

@@ -67,6 +67,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "anex.console.context.maintenance",
             ],
         },
     },
@@ -175,6 +176,8 @@ if ANEX_REGION not in ("world", "eu"):
     raise ImproperlyConfigured("ANEX_REGION must be world or eu.")
 # Where clients reach this installation; upload targets and download links are built on it.
 ANEX_PUBLIC_URL = env.str("ANEX_PUBLIC_URL", default="http://127.0.0.1:8000")
+# Where clients reach the API of the other region; requests for data that is kept there are sent to it.
+ANEX_OTHER_REGION_URL = env.str("ANEX_OTHER_REGION_URL", default="")
 
 # Objects live in S3 when a bucket is named, else on the local disk under ANEX_STORAGE_DIR.
 ANEX_S3_BUCKET = env.str("ANEX_S3_BUCKET", default="")

@@ -61,6 +61,7 @@ UNFOLD = {
                 ("Inputs", "upload_file", "jobs_input"),
                 ("Chunks", "grid_view", "jobs_chunk"),
                 ("Workers", "memory", "jobs_worker"),
+                ("Freezes", "ac_unit", "accounts_freeze"),
                 ("Model servers", "dns", "inference_backend"),
             ),
         ],

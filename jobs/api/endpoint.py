@@ -1,7 +1,7 @@
 """What every endpoint of the batch API shares: who calls, how a body and an id are read, what is answered besides."""
 
 from collections.abc import Callable
-from typing import Any, NoReturn, cast
+from typing import Any, ClassVar, NoReturn, cast
 from uuid import UUID
 
 from rest_framework import serializers
@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.callers import Caller
+from accounts.selectors import freezes
 from anex.core.errors import InsufficientQuota, Unprocessable
 from jobs.api.schemas import ErrorSerializer
 
@@ -19,7 +20,9 @@ FINAL = frozenset({402, 409})
 
 
 class Endpoint(APIView):
-    """An API key of the organization speaks for the caller."""
+    """An API key of the organization speaks for the caller. While the API is frozen only what `answers_frozen` does."""
+
+    answers_frozen: ClassVar[bool] = False
 
     @property
     def caller(self) -> Caller:
@@ -27,8 +30,10 @@ class Endpoint(APIView):
         return cast(Caller, self.request.auth)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuses a key without the scope: `batch:read` to look, `batch:write` to act."""
+        """Refuses what is frozen, and a key without the scope: `batch:read` to look, `batch:write` to act."""
         super().initial(request, *args, **kwargs)
+        if not self.answers_frozen:
+            freezes.require_open("batch")
         self.caller.require_scope("batch:read" if request.method in SAFE_METHODS else "batch:write")
 
     def handle_exception(self, exc: Exception) -> Response:

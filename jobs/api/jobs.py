@@ -24,7 +24,7 @@ class JobsView(Endpoint):
         tags=["jobs"],
         summary="Submit a job: an input plus a model",
         request=CreateJobRequestSerializer,
-        responses=answers(201, JobSerializer, 400, 402, 404, 409, 422, 429),
+        responses=answers(201, JobSerializer, 400, 402, 404, 409, 421, 422, 429),
     )
     def post(self, request: Request) -> Response:
         """Creates a job in `submitted`."""
@@ -96,11 +96,13 @@ class CancelView(Endpoint):
 class ResultView(Endpoint):
     """`/jobs/{id}/result`."""
 
+    answers_frozen = True
+
     @extend_schema(
         operation_id="getJobResult",
         tags=["jobs"],
         summary="Get a link to a job's result file",
-        responses=answers(200, JobResultSerializer, 404, 409, 410),
+        responses=answers(200, JobResultSerializer, 404, 409, 410, 421),
     )
     def get(self, request: Request, id: str) -> Response:
         """A fresh presigned link."""

@@ -1,12 +1,14 @@
 """What a customer wrote or a row said, read from the job's region: the database holds codes and numbers only.
 
-Deleted data reads as None. A store that is away raises StoreUnavailable (503): a null would claim that
+Deleted data reads as None, and so does what is kept in the other region: either API answers a poll (reference 001,
+GET /jobs/{id}). A store that is away raises StoreUnavailable (503): a null would claim that
 there is nothing to read.
 """
 
 from typing import Any
 
 import msgspec
+from django.conf import settings
 
 from jobs.models import Job
 from jobs.storage import keys, store
@@ -46,7 +48,7 @@ def response_format(job: Job) -> dict[str, Any] | None:
 
 
 def _read(job: Job, key: str) -> bytes | None:
-    if job.data_deleted_at is not None:
+    if job.data_deleted_at is not None or job.region != settings.ANEX_REGION:
         return None
     try:
         return store(job.region).read(key)

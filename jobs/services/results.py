@@ -7,6 +7,7 @@ from anex.core import clock
 from anex.core.errors import Conflict, Gone
 from jobs.lifecycle import TERMINAL, Status
 from jobs.selectors import jobs
+from jobs.services import residency
 from jobs.storage import store
 
 LINK_SECONDS = 3600
@@ -28,9 +29,11 @@ class ResultLink:
 def link(*, organization_id: UUID, job_id: UUID) -> ResultLink:
     """A fresh link, valid for an hour and never beyond the result's own deletion date.
 
-    Conflict while the job runs or when it ended with nothing to deliver; Gone once the result was deleted.
+    Misdirected for a job of the other region, Conflict while the job runs or when it ended with nothing to deliver,
+    Gone once the result was deleted.
     """
     job = jobs.get(organization_id, job_id)
+    residency.require_here(job.region)
     if job.data_deleted_at is not None:
         raise Gone(DELETED)
     if job.status not in TERMINAL:

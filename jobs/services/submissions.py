@@ -26,7 +26,7 @@ from inference.requests.response_format import check_response_format
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Input, Job, JobEvent
 from jobs.selectors import jobs
-from jobs.services import inputs
+from jobs.services import inputs, residency
 from jobs.services.doorbell import ring
 from jobs.storage import keys, store
 from jobs.storage.interface import StoreUnavailable
@@ -59,17 +59,20 @@ def submit(
 ) -> Job:
     """Create a job in `submitted` and the chunk that checks its input, and ring the workers.
 
-    Give exactly one of `input_id` and `input_s3_uri`. Refusals, in this order: Unprocessable (request, model,
-    options), InvalidRequest (response_format), Forbidden (residency), PaymentRequired (no balance), NotFound and
-    Conflict (input), InvalidRequest (size), TooManyRequests (approval queue full).
+    Give exactly one of `input_id` and `input_s3_uri`. Refusals, in this order: Unprocessable (request), Forbidden and
+    Misdirected (residency), Unprocessable (model, options), InvalidRequest (response_format), PaymentRequired (no
+    balance), NotFound, Unprocessable (region) and Conflict (input), InvalidRequest (size), TooManyRequests (approval
+    queue full).
     """
     if (input_id is None) == (input_s3_uri is None):
         raise Unprocessable("Give exactly one of input_id and input_s3_uri.", param="input_id")
+    region = residency.choose(organization_id=organization_id, asked=options.data_residency)
     model = offered(options.model_id)
     _check(model, options)
-    inputs.check_residency(options.data_residency)
     balances.require_positive(organization_id)
-    source = inputs.for_job(organization_id=organization_id, input_id=input_id, input_s3_uri=input_s3_uri)
+    source = inputs.for_job(
+        organization_id=organization_id, region=region, input_id=input_id, input_s3_uri=input_s3_uri
+    )
     size = source.size_bytes or 0
     if size > inputs.MAX_INPUT_BYTES:
         raise InvalidRequest(f"The input file has {size:,} bytes; at most {inputs.MAX_INPUT_BYTES:,} are allowed.")

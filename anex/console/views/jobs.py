@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import Member, member_page
 from accounts.permissions import Action
-from accounts.selectors import actors
+from accounts.selectors import actors, freezes
 from anex.console import stepper
 from anex.core.errors import AnexError, NotFound
 from jobs.lifecycle import TERMINAL, Status
@@ -98,6 +98,7 @@ def job_result(request: HttpRequest, member: Member, job_id: UUID) -> HttpRespon
 
 def _move(request: HttpRequest, member: Member, job_id: UUID, verb: Callable[..., object], done: str) -> HttpResponse:
     try:
+        freezes.require_open("batch")
         verb(organization_id=member.organization.pk, job_id=job_id, actor=member.actor)
     except NotFound:
         raise

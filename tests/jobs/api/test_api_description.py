@@ -6,11 +6,11 @@ from drf_spectacular.generators import SchemaGenerator
 from tests.jobs.api.test_get_job import OUR_FIELDS, REFERENCE_FIELDS
 
 OPERATIONS = {
-    ("/jobs", "post"): ("createJob", {"201", "400", "401", "402", "403", "404", "409", "422", "429", "503"}),
+    ("/jobs", "post"): ("createJob", {"201", "400", "401", "402", "403", "404", "409", "421", "422", "429", "503"}),
     ("/jobs/{id}", "get"): ("getJob", {"200", "401", "403", "404", "503"}),
     ("/jobs/{id}/approve", "post"): ("approveJob", {"200", "401", "402", "403", "404", "409", "429", "503"}),
     ("/jobs/{id}/cancel", "post"): ("cancelJob", {"200", "401", "403", "404", "409", "503"}),
-    ("/jobs/{id}/result", "get"): ("getJobResult", {"200", "401", "403", "404", "409", "410", "503"}),
+    ("/jobs/{id}/result", "get"): ("getJobResult", {"200", "401", "403", "404", "409", "410", "421", "503"}),
     ("/jobs/{id}/data", "delete"): ("deleteJobData", {"200", "202", "401", "403", "404", "503"}),
 }
 FIELDS = {

@@ -100,8 +100,12 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-# Proxies in front, each of which adds the address it saw to X-Forwarded-For. Failed sign-ins are counted by address.
-ALLAUTH_TRUSTED_PROXY_COUNT = env.int("ANEX_TRUSTED_PROXIES", default=0)
+# Proxies in front, each of which adds the address it saw to X-Forwarded-For. Failed sign-ins and requests to the APIs
+# are counted by address.
+ANEX_TRUSTED_PROXIES = ALLAUTH_TRUSTED_PROXY_COUNT = env.int("ANEX_TRUSTED_PROXIES", default=0)
+# How fast the APIs take requests, in all, before they are looked at.
+ANEX_KEY_RATE = env.str("ANEX_KEY_RATE", default="2000 per 10 seconds")
+ANEX_ADDRESS_RATE = env.str("ANEX_ADDRESS_RATE", default="5000 per 10 seconds")
 # Unless a mail server is named, e-mails are printed into the log of the web process.
 _mail = env.email_url("EMAIL_URL", default="consolemail://")
 EMAIL_BACKEND = _mail["EMAIL_BACKEND"]

@@ -151,6 +151,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "accounts.drf.AlwaysJson",
     "UNAUTHENTICATED_USER": None,
     # A sentence may quote what was sent; escaped, even half a surrogate pair can be sent back.
     "UNICODE_JSON": False,

@@ -23,6 +23,8 @@ class Endpoint(APIView):
     """An API key of the organization speaks for the caller. While the API is frozen only what `answers_frozen` does."""
 
     answers_frozen: ClassVar[bool] = False
+    # OPTIONS would describe the views, and openapi.json describes the API.
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
 
     @property
     def caller(self) -> Caller:

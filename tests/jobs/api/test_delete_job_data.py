@@ -11,7 +11,7 @@ from billing.selectors import balances
 from jobs.lifecycle import TERMINAL, Status
 from jobs.models import Chunk, JobEvent
 from jobs.run.control import run_control
-from jobs.services import erasing
+from jobs.services import erasing, inputs
 from jobs.storage import keys, store
 from jobs.storage.interface import StoreUnavailable
 from tests.factories import make_input
@@ -163,3 +163,17 @@ def test_the_data_of_a_job_past_its_days_has_its_own_date(api, acme):
     erasing.erase_due(clock.now())
     job.refresh_from_db()
     assert delete(api, job).json()["data_deleted_at"].startswith(job.data_deleted_at.strftime("%Y-%m-%dT%H:%M:%S"))
+
+
+def test_a_submit_that_saw_the_input_before_it_was_deleted_makes_no_job(api, acme, monkeypatch):
+    source = make_input(acme)
+    job, seen = stored.ended(acme, input=source), inputs.for_job
+
+    def seen_then_deleted(**named):
+        found = seen(**named)
+        delete(api, job)
+        return found
+
+    monkeypatch.setattr(inputs, "for_job", seen_then_deleted)
+    answer = api.post("/batch/v1/jobs", {"model": stages.MODEL, "input_id": str(source.pk)}, format="json")
+    assert (answer.status_code, source.jobs.count()) == (409, 1)

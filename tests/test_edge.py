@@ -81,6 +81,12 @@ async def test_a_key_that_asks_too_often_is_refused_in_the_documented_form(limit
     assert (body["error"]["code"], body["error"]["type"]) == ("rate_limit_exceeded", "rate_limit_error")
 
 
+async def test_it_stands_in_front_of_every_surface():
+    from anex.asgi import application
+
+    assert isinstance(application.application_mapping["http"], RateLimit)
+
+
 async def test_two_processes_count_together(limit, edge):
     caller, other = Caller(), edge()
     await caller.send(limit, times=2)

@@ -7,7 +7,6 @@ and parts stay: they hold numbers.
 
 import logging
 from datetime import datetime, timedelta
-from itertools import islice
 from uuid import UUID
 
 from django.conf import settings
@@ -24,7 +23,6 @@ log = logging.getLogger(__name__)
 
 # Beyond its lease, a worker may be at a row for ten minutes, and at the check of the largest file for longer.
 LATE_WRITES = timedelta(hours=1)
-DELETED_TOGETHER = 1000
 
 
 def erase(job: Job) -> None:
@@ -78,6 +76,6 @@ def look_again(now: datetime) -> int:
 
 def _empty(job: Job) -> None:
     """Delete what is listed under the job's prefix until nothing is."""
-    objects = store(job.region)
-    while found := [stored.key for stored in islice(objects.list(keys.job_prefix(job.pk)), DELETED_TOGETHER)]:
-        objects.delete(found)
+    objects, prefix = store(job.region), keys.job_prefix(job.pk)
+    while next(objects.list(prefix), None):
+        objects.delete(stored.key for stored in objects.list(prefix))

@@ -47,8 +47,8 @@ def test_nothing_of_a_job_past_its_days_is_left(acme, objects):
     assert (due.data_deleted_at is not None, fresh.data_deleted_at) == (True, None)
 
 
-def test_more_objects_than_a_listing_names_at_once_are_deleted(acme, objects, monkeypatch):
-    monkeypatch.setattr(erasing, "DELETED_TOGETHER", 2)
+def test_more_objects_than_are_deleted_in_one_call_are_deleted(acme, objects, monkeypatch):
+    monkeypatch.setattr("jobs.storage.s3.DELETE_BATCH", 2)
     stored.ended(acme, data_expires_at=NOW)
     erasing.erase_due(NOW)
     assert stored.left(objects) == []
@@ -105,6 +105,19 @@ def test_an_erasing_that_is_cut_off_is_finished_by_the_next_sweep(acme, monkeypa
     assert job.data_deleted_at is None
     assert erasing.erase_due(NOW) == 1
     assert stored.left() == []
+
+
+def test_a_store_that_is_away_when_the_job_ends_leaves_it_to_the_sweep(acme, monkeypatch):
+    job = stored.ended(acme, deletion_asked_at=NOW)
+
+    def away(_):
+        raise StoreUnavailable("The store cannot be reached.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(erasing, "_empty", away)
+        erasing.erase_if_asked(job.pk)
+    assert len(stored.left()) == 6
+    assert erasing.erase_due(NOW) == 1
 
 
 def test_a_file_uploaded_again_after_its_deletion_goes_when_the_window_is_over(acme):

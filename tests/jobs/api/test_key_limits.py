@@ -17,6 +17,7 @@ from tests.jobs.api.conftest import client_of
 READS = ["/batch/v1/jobs/{0}", "/batch/v1/jobs/{0}/result", "/batch/v1/inputs/{0}"]
 WRITES = ["/batch/v1/inputs", "/batch/v1/jobs", "/batch/v1/jobs/{0}/approve", "/batch/v1/jobs/{0}/cancel"]
 CALLS = [("get", path, "batch:read") for path in READS] + [("post", path, "batch:write") for path in WRITES]
+CALLS += [("delete", "/batch/v1/jobs/{0}/data", "batch:write")]
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), CALLS)

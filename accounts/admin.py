@@ -15,9 +15,9 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from accounts.models import Alert, ApiKey, AuditEvent, Organization, Plan, User
+from accounts.models import Alert, ApiKey, AuditEvent, Freeze, Organization, Plan, User
 from accounts.plans import MAX_BURST, MAX_OUTPUT_TOKENS, SURFACES, PlanTerms
-from accounts.services import keys, organizations, people, plans
+from accounts.services import freezes, keys, organizations, people, plans
 from anex.core.actors import Actor
 from anex.core.errors import AnexError
 from anex.core.staff import ReadOnlyAdmin, ReasonForm
@@ -95,9 +95,9 @@ class OrganizationAdmin(ReadOnlyAdmin):
     list_display = ("name", "id", "state", "created_at")
     list_filter = (("suspended_at", admin.EmptyFieldListFilter),)
     search_fields = ("name", "id", "memberships__user__email")
-    fields = ("id", "name", "created_at", "suspended_at", "plan", "in_flight_limit", "people")
+    fields = ("id", "name", "created_at", "suspended_at", "plan", "in_flight_limit", "eu_routing", "people")
     ordering = ("-created_at",)
-    actions_detail = ("suspend", "resume", "limit", "give_plan")
+    actions_detail = ("suspend", "resume", "limit", "give_plan", "route_to_eu", "route_to_world")
 
     @display(description="State", label={"suspended": "danger", "active": "success"})  # type: ignore[untyped-decorator]
     def state(self, organization: Organization) -> str:
@@ -161,6 +161,35 @@ class OrganizationAdmin(ReadOnlyAdmin):
             ),
         )
 
+    @action(  # type: ignore[untyped-decorator]
+        description="Turn EU data routing on", url_path="route-to-eu", permissions=["act"]
+    )
+    def route_to_eu(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Keep new batch data in the EEA."""
+        return self._route(
+            request, object_id, True, "New inputs and jobs are kept and run in the EEA unless a request says world."
+        )
+
+    @action(  # type: ignore[untyped-decorator]
+        description="Turn EU data routing off", url_path="route-to-world", permissions=["act"]
+    )
+    def route_to_world(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Keep new batch data in the world region."""
+        return self._route(
+            request, object_id, False, "New inputs and jobs go to the world region. What is in the EEA stays there."
+        )
+
+    def _route(self, request: HttpRequest, object_id: str, enabled: bool, explanation: str) -> HttpResponse:
+        return self.ask(
+            request,
+            object_id,
+            title=f"Turn EU data routing {'on' if enabled else 'off'}",
+            explanation=explanation,
+            change=lambda row, actor, reason: organizations.route_to_eu(
+                organization_id=row.pk, enabled=enabled, actor=actor, reason=reason
+            ),
+        )
+
 
 @admin.register(Plan)
 class PlanAdmin(ReadOnlyAdmin):
@@ -218,6 +247,42 @@ class PlanAdmin(ReadOnlyAdmin):
             title="Make default",
             explanation="Every organization without a plan of its own is on this one from its next request on.",
             change=lambda row, actor, reason: plans.make_default(plan_id=row.pk, actor=actor, reason=reason),
+        )
+
+
+@admin.register(Freeze)
+class FreezeAdmin(ReadOnlyAdmin):
+    """The switch of each API."""
+
+    list_display = ("surface", "state", "frozen_at")
+    actions_detail = ("freeze", "open_again")
+
+    @display(description="State", label={"frozen": "danger", "open": "success"})  # type: ignore[untyped-decorator]
+    def state(self, freeze: Freeze) -> str:
+        """Whether its calls are answered."""
+        return "frozen" if freeze.frozen_at else "open"
+
+    @action(description="Freeze", url_path="freeze", permissions=["act"])  # type: ignore[untyped-decorator]
+    def freeze(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Refuse its calls."""
+        return self.ask(
+            request,
+            object_id,
+            title="Freeze",
+            explanation="Its calls are answered with 503 from the next second on, but for an input's status and "
+            "results. Jobs go on running.",
+            change=lambda row, actor, reason: freezes.switch(surface=row.pk, frozen=True, actor=actor, reason=reason),
+        )
+
+    @action(description="Open again", url_path="open", permissions=["act"])  # type: ignore[untyped-decorator]
+    def open_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Answer its calls."""
+        return self.ask(
+            request,
+            object_id,
+            title="Open again",
+            explanation="Its calls are answered again from the next second on.",
+            change=lambda row, actor, reason: freezes.switch(surface=row.pk, frozen=False, actor=actor, reason=reason),
         )
 
 

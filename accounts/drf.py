@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
@@ -10,6 +10,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -38,6 +39,17 @@ class KeyAuthentication(BaseAuthentication):
     def authenticate_header(self, request: Request) -> str:
         """The challenge of a 401."""
         return "Bearer"
+
+
+class AlwaysJson(DefaultContentNegotiation):
+    """These surfaces speak JSON alone: what a client would rather have is no reason to refuse it."""
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None
+    ) -> tuple[Any, str]:
+        """The one there is."""
+        renderer = next(iter(renderers))
+        return renderer, renderer.media_type
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -102,8 +114,8 @@ def _message(detail: Any, path: str) -> str:
 
 
 def _render(error: AnexError) -> Response:
-    if error.code == "org_suspended":
-        body: dict[str, Any] = {"error": error.code, "message": error.message}
+    if error.code in ("org_suspended", "frozen"):
+        body: dict[str, Any] = {"error": error.code, "message": error.message, **error.extra}
     else:
         body = {"detail": error.message, **error.extra}
     headers = {}

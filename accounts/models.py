@@ -85,6 +85,10 @@ class Organization(models.Model):
         null=True, blank=True, help_text="Realtime requests at once; empty is the installation's default"
     )
 
+    eu_routing = models.BooleanField(
+        default=False, help_text="Batch data is kept in the EEA unless a request says world"
+    )
+
     def __str__(self) -> str:
         return self.name
 
@@ -248,3 +252,13 @@ class Idempotency(models.Model):
 
     def __str__(self) -> str:
         return f"{self.operation} → {self.reference}"
+
+
+class Freeze(models.Model):
+    """An API that staff can freeze for maintenance, and since when it is."""
+
+    surface = models.CharField(primary_key=True, max_length=20)
+    frozen_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.surface

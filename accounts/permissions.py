@@ -18,6 +18,7 @@ class Action(StrEnum):
     APPROVE_JOB = "approve_job"
     CANCEL_JOB = "cancel_job"
     DOWNLOAD_RESULT = "download_result"
+    DELETE_DATA = "delete_data"
     CREATE_KEY = "create_key"
     REVOKE_KEY = "revoke_key"
     MANAGE_WEBHOOKS = "manage_webhooks"
@@ -48,6 +49,7 @@ TABLE: tuple[Rule, ...] = (
     Rule(Action.APPROVE_JOB, "Approve a quote, which spends credits", _ALL),
     Rule(Action.CANCEL_JOB, "Cancel a job", _ALL, while_suspended=True),
     Rule(Action.DOWNLOAD_RESULT, "Download a result", _ALL, while_suspended=True),
+    Rule(Action.DELETE_DATA, "Delete a job's file and result", _ALL, while_suspended=True),
     Rule(Action.CREATE_KEY, "Create an API key", _MANAGERS),
     Rule(Action.REVOKE_KEY, "Revoke an API key", _MANAGERS, while_suspended=True),
     Rule(Action.MANAGE_WEBHOOKS, "Set up webhooks, read their log and send again", _MANAGERS, while_suspended=True),

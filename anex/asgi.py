@@ -1,4 +1,4 @@
-"""The ASGI entry: raw handlers for uploads and downloads, Django for the rest."""
+"""The ASGI entry: the edge in front, then raw handlers for uploads and downloads, Django for the rest."""
 
 import os
 
@@ -11,8 +11,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "anex.settings.development")
 django_application = get_asgi_application()
 
 # Imported once Django is set up.
+from anex.edge import RateLimit  # noqa: E402
 from jobs.storage.asgi import routes as storage_routes  # noqa: E402
 
-application = ProtocolTypeRouter(
-    {"http": URLRouter([*storage_routes, re_path(r"", django_application)])}  # type: ignore[arg-type]
-)
+_surfaces = URLRouter([*storage_routes, re_path(r"", django_application)])  # type: ignore[arg-type]
+application = ProtocolTypeRouter({"http": RateLimit(_surfaces)})

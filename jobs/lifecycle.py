@@ -2,8 +2,8 @@
 
     submitted ──▶ estimating ──▶ cost_ready ──▶ in_progress ──▶ finalizing ──▶ done
         │             │              │               │               │
-        │             └──▶ failed    └──▶ cancelled  ├──▶ cancelling ├──▶ failed
-        └──▶ cancelled / failed                      │        │      └──▶ cancelled
+        │             │              └──▶ cancelled  ├──▶ cancelling ├──▶ failed
+        └─────────────┴──▶ cancelled / failed        │        │      └──▶ cancelled
                                                      │        └──▶ cancelled / failed
                                                      └──▶ cancelled (nothing was in flight)
 
@@ -33,7 +33,7 @@ TERMINAL = frozenset({Status.DONE, Status.FAILED, Status.CANCELLED})
 
 FOLLOWS: dict[Status, frozenset[Status]] = {
     Status.SUBMITTED: frozenset({Status.ESTIMATING, Status.CANCELLED, Status.FAILED}),
-    Status.ESTIMATING: frozenset({Status.COST_READY, Status.FAILED}),
+    Status.ESTIMATING: frozenset({Status.COST_READY, Status.CANCELLED, Status.FAILED}),
     Status.COST_READY: frozenset({Status.IN_PROGRESS, Status.CANCELLED}),
     Status.IN_PROGRESS: frozenset({Status.CANCELLING, Status.FINALIZING, Status.CANCELLED}),
     Status.CANCELLING: frozenset({Status.CANCELLED, Status.FAILED}),

@@ -120,12 +120,22 @@ class Job(models.Model):
     failure_code = models.CharField(max_length=20, blank=True)
     failure_line = models.PositiveIntegerField(null=True)
     data_expires_at = models.DateTimeField(null=True)
+    deletion_asked_at = models.DateTimeField(null=True, help_text="Since when the data is to go once the job is over")
     data_deleted_at = models.DateTimeField(null=True)
+    leftovers_deleted_at = models.DateTimeField(null=True, help_text="When the store was looked through once more")
 
     class Meta:
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="job_pages"),
             models.Index(fields=["status"]),
+            models.Index(
+                fields=["data_expires_at"], condition=models.Q(data_deleted_at=None), name="jobs_whose_data_is_kept"
+            ),
+            models.Index(
+                fields=["data_deleted_at"],
+                condition=models.Q(data_deleted_at__isnull=False, leftovers_deleted_at=None),
+                name="jobs_to_look_at_again",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -6,6 +6,7 @@ from jobs.api.inputs import InputsView, InputView
 from jobs.api.jobs import (
     ApproveView,
     CancelView,
+    DataView,
     JobsView,
     JobView,
     PauseView,
@@ -25,4 +26,5 @@ urlpatterns = [
     path("jobs/<str:id>/resume", ResumeView.as_view()),
     path("jobs/<str:id>/retry", RetryView.as_view()),
     path("jobs/<str:id>/result", ResultView.as_view()),
+    path("jobs/<str:id>/data", DataView.as_view()),
 ]

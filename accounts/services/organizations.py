@@ -1,7 +1,8 @@
-"""Organizations: created with their first owner, suspended, resumed and limited by staff."""
+"""Organizations: created with their first owner, suspended, resumed, limited and routed by staff."""
 
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 
 from accounts.models import Membership, Organization
@@ -64,3 +65,20 @@ def limit_in_flight(*, organization_id: UUID, limit: int | None, actor: Actor, r
     audit.record(
         organization_id=organization_id, actor=actor, action="organization.limit", reason=reason, details=details
     )
+
+
+@transaction.atomic
+def route_to_eu(*, organization_id: UUID, enabled: bool, actor: Actor, reason: str) -> None:
+    """Keep the batch data of new inputs and jobs in the EEA by default, and allow it there at all, or no longer.
+
+    What is stored stays where it is. Raises InvalidRequest (400) without a reason or where nothing serves the EEA,
+    Conflict (409) when it is so already.
+    """
+    audit.require_reason(reason)
+    if enabled and settings.ANEX_REGION != "eu" and not settings.ANEX_OTHER_REGION_URL:
+        raise InvalidRequest("No API serves the EEA: name it in ANEX_OTHER_REGION_URL first.")
+    changed = Organization.objects.filter(pk=organization_id, eu_routing=not enabled).update(eu_routing=enabled)
+    if not changed:
+        raise Conflict("This organization's EU data routing is on already." if enabled else "It is off already.")
+    action = f"organization.eu_routing_{'on' if enabled else 'off'}"
+    audit.record(organization_id=organization_id, actor=actor, action=action, reason=reason)

@@ -26,6 +26,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/pause", jobs.job_pause, name="job_pause"),
     path("jobs/<uuid:job_id>/resume", jobs.job_resume, name="job_resume"),
     path("jobs/<uuid:job_id>/retry", jobs.job_retry, name="job_retry"),
+    path("jobs/<uuid:job_id>/delete", jobs.job_delete, name="job_delete"),
     path("jobs/<uuid:job_id>/result", jobs.job_result, name="job_result"),
     path("webhooks", webhooks.endpoint_list, name="webhooks"),
     path("webhooks/new", webhooks.endpoint_create, name="webhook_create"),

@@ -91,6 +91,13 @@ class TooLarge(AnexError):
     code = "too_large"
 
 
+class Misdirected(AnexError):
+    """421: the data is kept in another region; `extra` names it and the API to use."""
+
+    status = 421
+    code = "misdirected"
+
+
 class Unprocessable(AnexError):
     """422: the request does not fit the endpoint's shape or the model."""
 

@@ -67,6 +67,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "anex.console.context.maintenance",
             ],
         },
     },
@@ -99,8 +100,12 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-# Proxies in front, each of which adds the address it saw to X-Forwarded-For. Failed sign-ins are counted by address.
-ALLAUTH_TRUSTED_PROXY_COUNT = env.int("ANEX_TRUSTED_PROXIES", default=0)
+# Proxies in front, each of which adds the address it saw to X-Forwarded-For. Failed sign-ins and requests to the APIs
+# are counted by address.
+ANEX_TRUSTED_PROXIES = ALLAUTH_TRUSTED_PROXY_COUNT = env.int("ANEX_TRUSTED_PROXIES", default=0)
+# How fast the APIs take requests, in all, before they are looked at.
+ANEX_KEY_RATE = env.str("ANEX_KEY_RATE", default="2000 per 10 seconds")
+ANEX_ADDRESS_RATE = env.str("ANEX_ADDRESS_RATE", default="5000 per 10 seconds")
 # Unless a mail server is named, e-mails are printed into the log of the process that sends them.
 _mail = env.email_url("EMAIL_URL", default="consolemail://")
 EMAIL_BACKEND = _mail["EMAIL_BACKEND"]
@@ -150,6 +155,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "accounts.drf.AlwaysJson",
     "UNAUTHENTICATED_USER": None,
     # A sentence may quote what was sent; escaped, even half a surrogate pair can be sent back.
     "UNICODE_JSON": False,
@@ -180,6 +186,8 @@ if ANEX_REGION not in ("world", "eu"):
     raise ImproperlyConfigured("ANEX_REGION must be world or eu.")
 # Where clients reach this installation; upload targets and download links are built on it.
 ANEX_PUBLIC_URL = env.str("ANEX_PUBLIC_URL", default="http://127.0.0.1:8000")
+# Where clients reach the API of the other region; requests for data that is kept there are sent to it.
+ANEX_OTHER_REGION_URL = env.str("ANEX_OTHER_REGION_URL", default="")
 
 # Objects live in S3 when a bucket is named, else on the local disk under ANEX_STORAGE_DIR.
 ANEX_S3_BUCKET = env.str("ANEX_S3_BUCKET", default="")

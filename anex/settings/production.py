@@ -34,7 +34,7 @@ SESSION_COOKIE_NAME = "__Host-anex_session"
 CSRF_COOKIE_NAME = "__Host-anex_csrf"
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https"
 # https comes from the proxy in front (above), so there is one.
-ALLAUTH_TRUSTED_PROXY_COUNT = env.int("ANEX_TRUSTED_PROXIES", default=1)
+ANEX_TRUSTED_PROXIES = ALLAUTH_TRUSTED_PROXY_COUNT = env.int("ANEX_TRUSTED_PROXIES", default=1)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},

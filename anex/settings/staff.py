@@ -65,6 +65,7 @@ UNFOLD = {
                 ("Workers", "memory", "jobs_worker"),
                 ("Webhooks", "webhook", "jobs_webhookendpoint"),
                 ("Deliveries", "outbox", "jobs_webhookdelivery"),
+                ("Freezes", "ac_unit", "accounts_freeze"),
                 ("Model servers", "dns", "inference_backend"),
             ),
         ],

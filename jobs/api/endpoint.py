@@ -1,7 +1,7 @@
 """What every endpoint of the batch API shares: who calls, how a body and an id are read, what is answered besides."""
 
 from collections.abc import Callable
-from typing import Any, NoReturn, cast
+from typing import Any, ClassVar, NoReturn, cast
 from uuid import UUID
 
 from rest_framework import serializers
@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.callers import Caller
+from accounts.selectors import freezes
 from anex.core.errors import InsufficientQuota, Unprocessable
 from jobs.api.schemas import ErrorSerializer
 
@@ -19,7 +20,11 @@ FINAL = frozenset({402, 409})
 
 
 class Endpoint(APIView):
-    """An API key of the organization speaks for the caller."""
+    """An API key of the organization speaks for the caller. While the API is frozen only what `answers_frozen` does."""
+
+    answers_frozen: ClassVar[bool] = False
+    # OPTIONS would describe the views, and openapi.json describes the API.
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
 
     @property
     def caller(self) -> Caller:
@@ -27,8 +32,10 @@ class Endpoint(APIView):
         return cast(Caller, self.request.auth)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuses to act on a plan without batch, then a key without the scope: `batch:read` or `batch:write`."""
+        """Refuses what is frozen, acting on a plan without batch, and a key without the scope (`batch:read`, `:write`)."""
         super().initial(request, *args, **kwargs)
+        if not self.answers_frozen:
+            freezes.require_open("batch")
         if request.method == "POST":
             self.caller.require_surface("batch")
         self.caller.require_scope("batch:read" if request.method in SAFE_METHODS else "batch:write")

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from anex.core import clock
-from anex.core.errors import InvalidRequest
+from anex.core.errors import InvalidRequest, Unavailable
 from jobs.api.endpoint import Endpoint, answers, id_in_path, validated
 from jobs.models import Input
 from jobs.selectors import contents
@@ -120,12 +120,20 @@ def render(source: Input, target: UploadTarget | None = None, callback_secret: s
 class InputsView(Endpoint):
     """`/inputs`."""
 
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """As everywhere, but reference 003 wants `detail` in every 503 of this endpoint."""
+        try:
+            super().initial(request, *args, **kwargs)
+        except Unavailable as error:
+            error.extra["detail"] = error.message
+            raise
+
     @extend_schema(
         operation_id="createInput",
         tags=["inputs"],
         summary="Create an input: copy a file from a URL, or get a presigned target to upload one to",
         request=CreateInputRequestSerializer,
-        responses=answers(201, InputSerializer, 400, 402, 413, 422),
+        responses=answers(201, InputSerializer, 400, 402, 413, 421, 422),
         callbacks=[INPUT_EVENT],
     )
     def post(self, request: Request) -> Response:
@@ -157,12 +165,14 @@ class InputsView(Endpoint):
 class InputView(Endpoint):
     """`/inputs/{id}`."""
 
+    answers_frozen = True
+
     @extend_schema(
         operation_id="getInput",
         tags=["inputs"],
         summary="Get an input's status",
         parameters=[OpenApiParameter("id", UUID, OpenApiParameter.PATH)],
-        responses=answers(200, InputSerializer, 404),
+        responses=answers(200, InputSerializer, 404, 421),
     )
     def get(self, request: Request, id: str) -> Response:
         """The input's present state; an upload that has landed is settled first."""

@@ -7,9 +7,15 @@ from rest_framework.response import Response
 from jobs.api import listing, rendering, requests
 from jobs.api.endpoint import Endpoint, answers
 from jobs.api.listing import JobListSerializer, ListJobsSerializer
-from jobs.api.schemas import IDEMPOTENCY_KEY, CreateJobRequestSerializer, JobResultSerializer, JobSerializer
+from jobs.api.schemas import (
+    IDEMPOTENCY_KEY,
+    CreateJobRequestSerializer,
+    JobDataDeletionSerializer,
+    JobResultSerializer,
+    JobSerializer,
+)
 from jobs.selectors import contents, jobs, pages
-from jobs.services import approvals, cancellations, pauses, results, retries, submissions
+from jobs.services import approvals, cancellations, deletions, pauses, results, retries, submissions
 
 
 class JobsView(Endpoint):
@@ -21,7 +27,7 @@ class JobsView(Endpoint):
         summary="Submit a job: an input plus a model",
         parameters=[IDEMPOTENCY_KEY],
         request=CreateJobRequestSerializer,
-        responses=answers(201, JobSerializer, 400, 402, 404, 409, 422, 429),
+        responses=answers(201, JobSerializer, 400, 402, 404, 409, 421, 422, 429),
     )
     def post(self, request: Request) -> Response:
         """Creates a job in `submitted`; the same request under the same key creates no second one."""
@@ -165,13 +171,37 @@ class RetryView(Endpoint):
 class ResultView(Endpoint):
     """`/jobs/{id}/result`."""
 
+    answers_frozen = True
+
     @extend_schema(
         operation_id="getJobResult",
         tags=["jobs"],
         summary="Get a link to a job's result file",
-        responses=answers(200, JobResultSerializer, 404, 409, 410),
+        responses=answers(200, JobResultSerializer, 404, 409, 410, 421),
     )
     def get(self, request: Request, id: str) -> Response:
         """A fresh presigned link."""
         link = results.link(organization_id=self.caller.organization_id, job_id=requests.job_id(id))
         return Response(rendering.result(link))
+
+
+class DataView(Endpoint):
+    """`/jobs/{id}/data`."""
+
+    @extend_schema(
+        operation_id="deleteJobData",
+        tags=["jobs"],
+        summary="Delete a job's input and result data now",
+        description="A finished job's data is gone when this answers 200. A job in flight is cancelled first, what it "
+        "finished is billed, and its data is deleted once it has stopped: 202. The record of the job stays. Repeating "
+        "the call changes nothing.",
+        request=None,
+        responses=answers(200, JobDataDeletionSerializer, 404) | {202: JobDataDeletionSerializer},
+    )
+    def delete(self, request: Request, id: str) -> Response:
+        """Deletes the data of a finished job, or stops the job first."""
+        caller = self.caller
+        job = deletions.delete_data(
+            organization_id=caller.organization_id, job_id=requests.job_id(id), actor=caller.actor
+        )
+        return Response(rendering.deletion(job), status=202 if job.data_deleted_at is None else 200)

@@ -7,13 +7,16 @@ import msgspec
 
 from anex.core.money import ceil_cents
 from jobs.api import listing
-from jobs.api.schemas import JobResultSerializer, JobSerializer
+from jobs.api.schemas import JobDataDeletionSerializer, JobResultSerializer, JobSerializer
 from jobs.lifecycle import TERMINAL, Status
 from jobs.models import Job
 from jobs.selectors.contents import Failure
 from jobs.selectors.jobs import Progress, row_outcomes
 from jobs.selectors.pages import Page
 from jobs.services.results import ResultLink
+
+STOPPING = "The job is being stopped; its input and any result are deleted as soon as it has."
+STOPPED = "The job has been stopped; its input and any result are deleted within minutes."
 
 
 def brief(job: Job) -> dict[str, str]:
@@ -94,6 +97,15 @@ def result(link: ResultLink) -> dict[str, Any]:
         "row_count": link.row_count,
     }
     return dict(JobResultSerializer(fields).data)
+
+
+def deletion(job: Job) -> dict[str, Any]:
+    """What became of a job's data; the message only where it is still to be deleted."""
+    fields = {"id": job.id, "status": job.status, "data_deleted_at": job.data_deleted_at}
+    body = dict(JobDataDeletionSerializer(fields | {"message": STOPPED if job.status in TERMINAL else STOPPING}).data)
+    if job.data_deleted_at is not None:
+        del body["message"]
+    return body
 
 
 def _counts(job: Job) -> dict[str, int | None]:

@@ -1,4 +1,5 @@
-"""The bodies of the job endpoints, as reference 003 names them: CreateJobRequest, Job, JobResult, Error.
+"""The bodies of the job endpoints, as reference 003 names them: CreateJobRequest, Job, JobResult,
+JobDataDeletion, Error.
 
 They say what is valid and what is shown; `requests.py` and `rendering.py` translate from and to the services.
 """
@@ -149,6 +150,15 @@ class JobResultSerializer(serializers.Serializer[Any]):
     expires_in = serializers.IntegerField(help_text="Seconds the link stays valid")
     partial = serializers.BooleanField(required=False)  # type: ignore[assignment]
     row_count = serializers.IntegerField(**OPTIONAL)
+
+
+class JobDataDeletionSerializer(serializers.Serializer[Any]):
+    """What became of a job's data: deleted, or to be deleted once the job has stopped."""
+
+    id = serializers.UUIDField()
+    status = serializers.ChoiceField(choices=STATUSES)
+    data_deleted_at = serializers.DateTimeField(**OPTIONAL, help_text="When it was deleted; null on a 202.")
+    message = serializers.CharField(**OPTIONAL, help_text="On a 202: what happens next.")
 
 
 class ErrorSerializer(serializers.Serializer[Any]):

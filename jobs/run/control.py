@@ -15,6 +15,7 @@ from jobs.run.estimates import finish_sample
 from jobs.run.failures import INTERNAL_ERROR, Problem, fail_before_approval, fail_estimate, stop_rows
 from jobs.run.finalization import finalize, finish_rows
 from jobs.run.validation import validate
+from jobs.services import erasing
 from jobs.storage.interface import Store
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,7 @@ def run_control(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> No
         validate(claim, go_on=go_on)
     else:
         finalize(claim, go_on=go_on)
+        erasing.erase_if_asked(claim.job_id)
 
 
 def give_up_or_release(claim: Claim) -> None:

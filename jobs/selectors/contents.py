@@ -1,12 +1,14 @@
 """What a customer wrote or a row said, read from its region: the database holds codes and numbers only.
 
-Deleted data reads as None. A store that is away raises StoreUnavailable (503): a null would claim that
+Deleted data reads as None, and so does what is kept in the other region: either API answers a poll (reference 001,
+GET /jobs/{id}). A store that is away raises StoreUnavailable (503): a null would claim that
 there is nothing to read.
 """
 
 from typing import Any
 
 import msgspec
+from django.conf import settings
 
 from inference.requests.options import RowOptions
 from jobs.models import Input, Job
@@ -93,7 +95,7 @@ def row_options(job: Job) -> RowOptions:
 
 
 def _read(job: Job, key: str) -> bytes | None:
-    if job.data_deleted_at is not None:
+    if job.data_deleted_at is not None or job.region != settings.ANEX_REGION:
         return None
     try:
         return store(job.region).read(key)

@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import NoReturn
 from uuid import UUID
 
+from django.conf import settings
+
 from anex.core.errors import NotFound
 from jobs.models import Input
 from jobs.storage import keys, store
@@ -15,13 +17,13 @@ def get(organization_id: UUID, input_id: UUID) -> Input:
 
 
 def get_by_uri(organization_id: UUID, input_s3_uri: str) -> Input:
-    """The input that lives at `s3://bucket/key`; NotFound as in `get`."""
+    """The input that lives at `s3://bucket/key`; NotFound as in `get`. The other region's bucket is not known here."""
     key = input_s3_uri.partition("://")[2].partition("/")[2]
     try:
         source = _one(organization_id=organization_id, pk=UUID(key.rpartition("/")[2].removesuffix(".jsonl")))
     except ValueError:
         refuse_unknown()
-    if input_s3_uri != uri(source):
+    if source is None or (source.region == settings.ANEX_REGION and input_s3_uri != uri(source)):
         refuse_unknown()
     return source
 

@@ -82,6 +82,11 @@ def _durable(job_ids: Sequence[UUID]) -> QuerySet[Part, tuple[UUID, int, int]]:
     return parts.values_list("chunk__job").annotate(rows=Sum(outcomes), nano=Sum("cost_nano"))
 
 
+def others_running(job: Job) -> int:
+    """Other jobs on the same input that are not over: they keep its file."""
+    return Job.objects.filter(input_id=job.input_id).exclude(pk=job.pk).exclude(status__in=TERMINAL).count()
+
+
 def row_outcomes(job: Job) -> int:
     """Rows of an ended job that any of its four counts accounts for."""
     counts = (job.success_rows, job.error_rows, job.format_error_rows, job.truncated_rows)

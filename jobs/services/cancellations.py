@@ -29,23 +29,23 @@ STOP_REASON = "cancelled"
 def cancel(*, organization_id: UUID, job_id: UUID, actor: Actor) -> Job:
     """Stop a job: at once when nothing runs and nothing was answered, else by finalizing what was answered.
 
-    Repeating the call on a job that is already `cancelling` changes nothing. Conflict while the job is estimating
-    (too early) and once it is finalizing or over (too late).
+    Repeating the call on a job that is already `cancelling` changes nothing. Conflict while the job is estimating, but
+    for the EEA's jobs, whose estimate may take an hour, and once it is finalizing or over (too late).
     """
     now = clock.now()
     job = jobs.locked(organization_id, job_id)
     match job.status:
         case Status.CANCELLING:
             return job
-        case Status.SUBMITTED | Status.COST_READY:
-            cancel_unstarted(job, stop_reason=STOP_REASON, actor=actor, now=now)
-        case Status.IN_PROGRESS:
-            _stop_running(job, actor=actor, now=now)
-        case Status.ESTIMATING:
+        case Status.ESTIMATING if job.region == "world":
             raise Conflict(
                 "This job is still being estimated, which is free. Wait for cost_ready, then cancel it "
                 "or simply do not approve it."
             )
+        case Status.SUBMITTED | Status.ESTIMATING | Status.COST_READY:
+            cancel_unstarted(job, stop_reason=STOP_REASON, actor=actor, now=now)
+        case Status.IN_PROGRESS:
+            _stop_running(job, actor=actor, now=now)
         case _:
             raise Conflict(f"It is too late to cancel this job: it is {job.status}.")
     audit.record(organization_id=organization_id, actor=actor, action="job.cancelled", target=str(job.id))

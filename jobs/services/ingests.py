@@ -9,7 +9,6 @@ from contextlib import suppress
 from uuid import UUID, uuid4
 
 import msgspec
-from django.conf import settings
 from django.db import transaction
 
 from accounts.services import audit
@@ -20,8 +19,9 @@ from anex.core.errors import TooLarge
 from billing.selectors import balances
 from jobs.models import Ingest, Input
 from jobs.selectors.contents import IngestRequest
+from jobs.services import residency
 from jobs.services.doorbell import ring
-from jobs.services.inputs import MAX_INPUT_BYTES, check_residency
+from jobs.services.inputs import MAX_INPUT_BYTES
 from jobs.storage import keys, store
 from jobs.storage.interface import StoreUnavailable
 
@@ -39,10 +39,10 @@ def create(
 ) -> tuple[Input, str | None]:
     """An input in `pending`, and the secret its callback will be signed with, where there is one; rings the workers.
 
-    Raises Forbidden (residency), PaymentRequired (no balance; before anybody is contacted), RefusedUrl, TooLarge (the
-    source announces more than MAX_INPUT_BYTES), StoreUnavailable.
+    Raises Forbidden and Misdirected (residency), PaymentRequired (no balance; before anybody is contacted),
+    RefusedUrl, TooLarge (the source announces more than MAX_INPUT_BYTES), StoreUnavailable.
     """
-    check_residency(data_residency)
+    region = residency.choose(organization_id=organization_id, asked=data_residency)
     balances.require_positive(organization_id)
     _check_source(source_url)
     if callback_url is not None:
@@ -51,7 +51,7 @@ def create(
     source = Input(
         id=(input_id := uuid4()),
         organization_id=organization_id,
-        region=settings.ANEX_REGION,
+        region=region,
         status=Input.State.PENDING,
         key=keys.ingest(organization_id, input_id),
         created_by=str(actor),

@@ -13,18 +13,19 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.conf import settings
 from django.db import transaction
 
 from accounts.services import audit
 from anex.core import clock
 from anex.core.actors import Actor
-from anex.core.errors import Conflict, Forbidden, InvalidRequest, Unprocessable
+from anex.core.errors import Conflict, InvalidRequest, Unprocessable
 from billing.selectors import balances
 from jobs.models import Input
 from jobs.selectors import inputs
+from jobs.services import residency
 from jobs.storage import keys, store
 from jobs.storage.interface import UPLOAD_LIMIT_S, UploadTarget
+from jobs.storage.regions import NAMES
 
 FORMATS = ("jsonl",)
 MAX_INPUT_BYTES = 1024**3
@@ -38,6 +39,7 @@ _NOT_READY = {
     Input.State.COPYING: "The input is not ready yet: it is being copied. Poll it until it is ready.",
     Input.State.FAILED: "The input could not be copied; its error says why. Create a new input.",
 }
+EXPIRED = "The input has expired. Create a new input and upload the file again."
 
 
 def create_upload(
@@ -45,10 +47,10 @@ def create_upload(
 ) -> tuple[Input, UploadTarget]:
     """An input that awaits its file, and the presigned target for 0 to MAX_INPUT_BYTES bytes (001, POST /inputs).
 
-    Raises Forbidden (residency), InvalidRequest (no format), Unprocessable (unknown format), PaymentRequired (no
-    balance), StoreUnavailable.
+    Raises Forbidden and Misdirected (residency), InvalidRequest (no format), Unprocessable (unknown format),
+    PaymentRequired (no balance), StoreUnavailable.
     """
-    check_residency(data_residency)
+    region = residency.choose(organization_id=organization_id, asked=data_residency)
     if format is None:
         raise InvalidRequest("format is required for a direct upload: send the file's format, jsonl.", param="format")
     if format not in FORMATS:
@@ -58,7 +60,7 @@ def create_upload(
     source = Input(
         id=input_id,
         organization_id=organization_id,
-        region=settings.ANEX_REGION,
+        region=region,
         status=Input.State.AWAITING_UPLOAD,
         format=format,
         key=keys.upload(organization_id, input_id),
@@ -72,15 +74,11 @@ def create_upload(
     return source, target
 
 
-def check_residency(data_residency: str | None) -> None:
-    """Raise Forbidden for a region this organization's data may not live in."""
-    if data_residency == "eu":
-        raise Forbidden("EU data routing is not enabled for this organization. Contact us to enable it.")
-
-
 def look_up(*, organization_id: UUID, input_id: UUID) -> Input:
-    """The input as it is now (001, GET /inputs/{id}). Raises NotFound, StoreUnavailable."""
-    return settle(inputs.get(organization_id, input_id))
+    """The input as it is now (001, GET /inputs/{id}). Raises NotFound, Misdirected, StoreUnavailable."""
+    source = inputs.get(organization_id, input_id)
+    residency.require_here(source.region)
+    return settle(source)
 
 
 def settle(source: Input) -> Input:
@@ -100,10 +98,13 @@ def settle_at(source: Input, now: datetime) -> Input:
     return source
 
 
-def for_job(*, organization_id: UUID, input_id: UUID | None = None, input_s3_uri: str | None = None) -> Input:
-    """The ready input a job names, an upload that just finished included (001, POST /jobs).
+def for_job(
+    *, organization_id: UUID, region: str, input_id: UUID | None = None, input_s3_uri: str | None = None
+) -> Input:
+    """The ready input that a job in `region` names, an upload that just finished included (001, POST /jobs).
 
-    Raises Unprocessable unless exactly one name is given, NotFound, Conflict (not ready, expired), StoreUnavailable.
+    Raises Unprocessable unless exactly one name is given and for another region's input, NotFound, Conflict (not
+    ready, expired), StoreUnavailable.
     """
     if input_id is not None and input_s3_uri is None:
         source = inputs.get(organization_id, input_id)
@@ -111,9 +112,14 @@ def for_job(*, organization_id: UUID, input_id: UUID | None = None, input_s3_uri
         source = inputs.get_by_uri(organization_id, input_s3_uri)
     else:
         raise Unprocessable("Give exactly one of input_id and input_s3_uri.", param="input_id")
+    if source.region != region:
+        raise Unprocessable(
+            f"The input is stored in {NAMES[source.region]}; a job in {NAMES[region]} needs one that is stored there.",
+            param="data_residency",
+        )
     source = settle(source)
     if source.status == Input.State.EXPIRED:
-        raise Conflict("The input has expired. Create a new input and upload the file again.", code="input_expired")
+        raise Conflict(EXPIRED, code="input_expired")
     if source.status != Input.State.READY:
         raise Conflict(_NOT_READY[Input.State(source.status)], code="input_not_ready")
     return source
@@ -127,6 +133,13 @@ def erase_objects(source: Input) -> None:
     objects = store(source.region)
     beside = objects.list(keys.ingest_prefix(source.organization_id, source.pk))
     objects.delete([source.key, *(stored.key for stored in beside)])
+
+
+def require_ready(source: Input) -> None:
+    """Let no expiry cross the transaction that makes a job of this input; Conflict when one was first."""
+    ready = Input.objects.select_for_update(no_key=True).filter(pk=source.pk, status=Input.State.READY)
+    if not ready.exists():
+        raise Conflict(EXPIRED, code="input_expired")
 
 
 def _due(source: Input, now: datetime) -> dict[str, Any]:

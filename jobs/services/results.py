@@ -7,6 +7,7 @@ from anex.core import clock
 from anex.core.errors import Conflict, Gone
 from jobs.lifecycle import TERMINAL, Status
 from jobs.selectors import jobs
+from jobs.services import residency
 from jobs.storage import store
 
 LINK_SECONDS = 3600
@@ -28,13 +29,17 @@ class ResultLink:
 def link(*, organization_id: UUID, job_id: UUID) -> ResultLink:
     """A fresh link, valid for an hour and never beyond the result's own deletion date.
 
-    Conflict while the job runs or when it ended with nothing to deliver; Gone once the result was deleted.
+    Misdirected for a job of the other region, Conflict while the job runs or when it ended with nothing to deliver,
+    Gone once the result was deleted.
     """
     job = jobs.get(organization_id, job_id)
+    residency.require_here(job.region)
     if job.data_deleted_at is not None:
         raise Gone(DELETED)
     if job.status not in TERMINAL:
         raise Conflict(f"This job has no result yet: it is {job.status}.")
+    if job.deletion_asked_at is not None:
+        raise Gone(DELETED)
     if not job.result_key:
         raise Conflict(f"This job is {job.status} and has no result: no row was finished.")
     left = LINK_SECONDS

@@ -1,10 +1,11 @@
 """What is kept for how long (reference 001): uploads that never came, and files past their seven days."""
 
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Exists, F, OuterRef, Q
-from django.db.models.functions import Coalesce
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Greatest
 
 from jobs.lifecycle import TERMINAL
 from jobs.models import Input, Job
@@ -30,17 +31,32 @@ def expire_inputs(now: datetime) -> int:
     )
     for source in here.filter(lapsed).iterator():
         settle_at(source, now)
-    running = Job.objects.filter(input=OuterRef("pk")).exclude(status__in=TERMINAL)
-    purgeable = here.annotate(lapsed_at=Coalesce("expires_at", F("upload_expires_at") + UPLOAD_GRACE)).filter(
-        ~Exists(running), status__in=ENDED, purged_at=None, lapsed_at__lte=now - MARGIN
-    )
+    # The later of both: while its window is open, a file that was deleted can be uploaded again.
+    purgeable = _unread(here).annotate(lapsed_at=Greatest("expires_at", F("upload_expires_at") + UPLOAD_GRACE))
     purged = 0
-    for source in purgeable.iterator():
+    for source in purgeable.filter(purged_at=None, lapsed_at__lte=now - MARGIN).iterator():
         erase_objects(source)
         purged += Input.objects.filter(pk=source.pk, purged_at=None).update(purged_at=now)
     return purged
 
 
+def withdraw(input_id: UUID, now: datetime) -> None:
+    """Expire an input before its days and delete its file, unless a job that is not over reads it: then the sweep will.
+
+    Nothing is submitted on it from now on (`inputs.require_ready`). Raises StoreUnavailable.
+    """
+    source = Input.objects.filter(pk=input_id)
+    source.filter(status=Input.State.READY).update(status=Input.State.EXPIRED, expires_at=now)
+    for unread in _unread(source).filter(purged_at=None):
+        erase_objects(unread)
+
+
 def discard_unfinished(now: datetime) -> int:
     """Drop what uploads and workers that died left half written; answers how many. Raises StoreUnavailable."""
     return store(settings.ANEX_REGION).discard_unfinished(before=now - UNFINISHED)
+
+
+def _unread(inputs: QuerySet[Input]) -> QuerySet[Input]:
+    """Those expired or failed that no job will read any more."""
+    reading = Job.objects.filter(input=OuterRef("pk")).exclude(status__in=TERMINAL)
+    return inputs.filter(~Exists(reading), status__in=ENDED)

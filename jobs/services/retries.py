@@ -6,6 +6,7 @@ answer. The new job names the input of the old one until a worker has copied the
 
 from uuid import UUID
 
+from accounts.selectors import plans
 from accounts.services import idempotency
 from anex.core import clock
 from anex.core.actors import Actor
@@ -14,7 +15,7 @@ from billing.selectors import balances
 from jobs.lifecycle import TERMINAL
 from jobs.models import Job
 from jobs.selectors import contents, jobs
-from jobs.services import inputs, submissions
+from jobs.services import inputs, residency, submissions
 from jobs.services.submissions import SubmitOptions
 from jobs.storage.interface import ObjectMissing
 
@@ -25,8 +26,8 @@ def retry(*, organization_id: UUID, job_id: UUID, actor: Actor, attempt: idempot
     """A new job, in `submitted`, with the model and options of the old one and today's prices.
 
     The model's minimum job price is not asked for again once a job was charged for these rows' file. Raises Conflict
-    (idempotency; the job is not over; it has no such row), Gone (input or data deleted), and what a submit raises
-    for model, balance and queue.
+    (idempotency; the job is not over; it has no such row), Misdirected, Gone (input or data deleted), and what a
+    submit raises for model, plan, balance and queue.
     """
     if attempt and (earlier := idempotency.find(attempt)):
         return jobs.get(organization_id, UUID(earlier))
@@ -38,6 +39,7 @@ def retry(*, organization_id: UUID, job_id: UUID, actor: Actor, attempt: idempot
     except ObjectMissing as error:
         raise Gone(DELETED) from error
     submissions.check(model, SubmitOptions(model_id=model.id, row=row))
+    plans.of(organization_id).require_output(row.max_output_tokens)
     balances.require_positive(organization_id)
     job = submissions.draft(original.input, model, row, actor)
     job.retry_of = original
@@ -46,11 +48,12 @@ def retry(*, organization_id: UUID, job_id: UUID, actor: Actor, attempt: idempot
 
 
 def _refuse_unless_possible(original: Job) -> None:
+    residency.require_here(original.region)
     if original.status not in TERMINAL:
         raise Conflict(f"This job is not over yet: it is {original.status}. Retry its rows once it has ended.")
     if not jobs.retryable_rows(original):
         raise Conflict("This job has no row to retry: every row has its answer, or its file was never taken.")
     inputs.settle(original.input)
     lapsed = original.data_expires_at is not None and original.data_expires_at <= clock.now()
-    if lapsed or not jobs.is_readable(original):
+    if lapsed or original.deletion_asked_at is not None or not jobs.is_readable(original):
         raise Gone(DELETED)

@@ -28,7 +28,7 @@ from inference.requests.response_format import check_response_format
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Input, Job
 from jobs.selectors import jobs
-from jobs.services import inputs, transitions
+from jobs.services import inputs, residency, transitions
 from jobs.services.doorbell import ring
 from jobs.storage import keys, store
 from jobs.storage.interface import StoreUnavailable
@@ -63,20 +63,22 @@ def submit(
     """Create a job in `submitted` and the chunk that checks its input, and ring the workers.
 
     Give exactly one of `input_id` and `input_s3_uri`. An `attempt` made before answers the job of the first one, as
-    it is now. Refusals, in this order: Conflict (idempotency), Unprocessable (request, model, options),
-    InvalidRequest (response_format), Forbidden (residency), PaymentRequired (no balance), NotFound and
-    Conflict (input), InvalidRequest (size), TooManyRequests (approval queue full).
+    it is now. Refusals, in this order: Conflict (idempotency), Unprocessable (request), Forbidden and Misdirected
+    (residency), Unprocessable (model, options, plan), InvalidRequest (response_format), PaymentRequired (no balance),
+    NotFound, Unprocessable (region) and Conflict (input), InvalidRequest (size), TooManyRequests (approval queue full).
     """
     if attempt and (earlier := idempotency.find(attempt)):
         return jobs.get(organization_id, UUID(earlier))
     if (input_id is None) == (input_s3_uri is None):
         raise Unprocessable("Give exactly one of input_id and input_s3_uri.", param="input_id")
+    region = residency.choose(organization_id=organization_id, asked=options.data_residency)
     model = offered(options.model_id)
     check(model, options)
     plans.of(organization_id).require_output(options.row.max_output_tokens)
-    inputs.check_residency(options.data_residency)
     balances.require_positive(organization_id)
-    source = inputs.for_job(organization_id=organization_id, input_id=input_id, input_s3_uri=input_s3_uri)
+    source = inputs.for_job(
+        organization_id=organization_id, region=region, input_id=input_id, input_s3_uri=input_s3_uri
+    )
     size = source.size_bytes or 0
     if size > inputs.MAX_INPUT_BYTES:
         raise InvalidRequest(f"The input file has {size:,} bytes; at most {inputs.MAX_INPUT_BYTES:,} are allowed.")
@@ -168,6 +170,7 @@ def _insert(job: Job) -> None:
             code="approval_queue_full",
             retry_after=QUEUE_RETRY_S,
         )
+    inputs.require_ready(job.input)
     job.save(force_insert=True)
     Chunk.objects.create(job=job, kind=Chunk.Kind.VALIDATE, index=0, byte_end=job.input.size_bytes or 0)
     transitions.record(job.pk, Status.SUBMITTED, actor=job.created_by)

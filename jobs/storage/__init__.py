@@ -5,14 +5,15 @@ from functools import lru_cache
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from jobs.storage.interface import Store, StoreUnavailable
+from jobs.storage.interface import Store
 from jobs.storage.local import LocalStore
+from jobs.storage.regions import elsewhere
 
 
 def store(region: str = "world") -> Store:
-    """The region's store. A process reaches only the store of the region it serves; StoreUnavailable otherwise."""
+    """The region's store. A process reaches only that of its own region; otherwise raises what `elsewhere` says."""
     if region != settings.ANEX_REGION:
-        raise StoreUnavailable(f"Data of the region {region} is not kept here.")
+        raise elsewhere(region)
     if settings.ANEX_S3_BUCKET:
         return _s3(settings.ANEX_S3_BUCKET, settings.ANEX_S3_ENDPOINT_URL, settings.ANEX_S3_REGION)
     return local_store()

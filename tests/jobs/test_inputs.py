@@ -84,23 +84,23 @@ def test_settles_at_once_pin_one_version(source):
 
 def test_a_job_settles_the_upload_it_names(source, acme):
     store().put(source.key, b"rows\n")
-    assert inputs.for_job(organization_id=acme.pk, input_id=source.pk).status == "ready"
+    assert inputs.for_job(organization_id=acme.pk, region="world", input_id=source.pk).status == "ready"
 
 
 def test_a_job_may_name_the_file_by_its_uri(source, acme):
     store().put(source.key, b"rows\n")
-    assert inputs.for_job(organization_id=acme.pk, input_s3_uri=uri(source)).pk == source.pk
+    assert inputs.for_job(organization_id=acme.pk, region="world", input_s3_uri=uri(source)).pk == source.pk
 
 
 def test_an_input_that_is_not_ready_is_a_conflict(source, acme):
     with pytest.raises(Conflict, match="not ready"):
-        inputs.for_job(organization_id=acme.pk, input_id=source.pk)
+        inputs.for_job(organization_id=acme.pk, region="world", input_id=source.pk)
 
 
 def test_an_expired_input_is_a_conflict(acme):
     source = make_input(acme, expires_at=clock.now() - timedelta(seconds=1))
     with pytest.raises(Conflict, match="expired"):
-        inputs.for_job(organization_id=acme.pk, input_id=source.pk)
+        inputs.for_job(organization_id=acme.pk, region="world", input_id=source.pk)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_an_expired_input_is_a_conflict(acme):
 def test_a_uri_that_is_not_exactly_the_inputs_is_unknown(source, acme, form):
     store().put(source.key, b"rows\n")
     with pytest.raises(NotFound):
-        inputs.for_job(organization_id=acme.pk, input_s3_uri=form.format(key=source.key))
+        inputs.for_job(organization_id=acme.pk, region="world", input_s3_uri=form.format(key=source.key))
 
 
 def test_inputs_of_others_are_unknown(source, acme):
@@ -126,13 +126,13 @@ def test_inputs_of_others_are_unknown(source, acme):
     globex = make_organization("Globex")
     for name in ({"input_id": source.pk}, {"input_s3_uri": uri(source)}, {"input_id": uuid.uuid4()}):
         with pytest.raises(NotFound):
-            inputs.for_job(organization_id=globex.pk, **name)
+            inputs.for_job(organization_id=globex.pk, region="world", **name)
 
 
 def test_a_job_names_exactly_one_input(source, acme):
     for names in ({}, {"input_id": source.pk, "input_s3_uri": uri(source)}):
         with pytest.raises(Unprocessable, match="exactly one"):
-            inputs.for_job(organization_id=acme.pk, **names)
+            inputs.for_job(organization_id=acme.pk, region="world", **names)
 
 
 def test_formats_are_checked_by_the_service_too(acme):

@@ -9,17 +9,17 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import Member, member_page
 from accounts.permissions import Action
-from accounts.selectors import actors
+from accounts.selectors import actors, freezes
 from anex.console import stepper
 from anex.core.errors import AnexError, NotFound
 from jobs.lifecycle import TERMINAL, Status
 from jobs.selectors import contents
 from jobs.selectors import jobs as reads
-from jobs.services import approvals, cancellations, pauses, results, retries
+from jobs.services import approvals, cancellations, deletions, pauses, results, retries
 from jobs.storage.interface import StoreUnavailable
 
 LISTED = 100
@@ -92,6 +92,18 @@ def job_retry(request: HttpRequest, member: Member, job_id: UUID) -> HttpRespons
     return _move(request, member, job_id, retries.retry, done)
 
 
+@require_http_methods(["GET", "POST"])
+@member_page(Action.DELETE_DATA)
+def job_delete(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
+    """Ask, naming what is lost, then delete the job's data."""
+    job = reads.get(member.organization.pk, job_id)
+    if request.method == "GET":
+        context = {"job": job, "is_over": job.status in TERMINAL, "others": reads.others_running(job)}
+        return render(request, "console/jobs/delete.html", context)
+    done = "The data is deleted." if job.status in TERMINAL else "The job is stopped, and its data goes with it."
+    return _move(request, member, job_id, deletions.delete_data, done)
+
+
 @never_cache
 @require_safe
 @member_page(Action.DOWNLOAD_RESULT)
@@ -108,6 +120,7 @@ def job_result(request: HttpRequest, member: Member, job_id: UUID) -> HttpRespon
 
 def _move(request: HttpRequest, member: Member, job_id: UUID, verb: Callable[..., Any], done: str) -> HttpResponse:
     try:
+        freezes.require_open("batch")
         job_id = verb(organization_id=member.organization.pk, job_id=job_id, actor=member.actor).pk
     except NotFound:
         raise
@@ -138,4 +151,5 @@ def _live(member: Member, job_id: UUID) -> dict[str, Any]:
         "may_pause": status == Status.IN_PROGRESS and not job.paused and member.may(Action.CANCEL_JOB),
         "may_resume": job.paused and member.may(Action.APPROVE_JOB),
         "retryable_rows": reads.retryable_rows(job) if reads.is_readable(job) and member.may(Action.SUBMIT_JOB) else 0,
+        "may_delete": member.may(Action.DELETE_DATA) and job.deletion_asked_at is None and job.data_deleted_at is None,
     }

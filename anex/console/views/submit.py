@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.access import Member, member_page
 from accounts.permissions import Action
+from accounts.selectors import freezes
 from anex.console import offers
 from anex.console.forms import JobForm
 from anex.core.errors import AnexError, NotFound
@@ -26,6 +27,7 @@ def new(request: HttpRequest, member: Member) -> HttpResponse:
     form = JobForm(request.POST or None, offers=offered)
     if form.is_valid():
         try:
+            freezes.require_open("batch")
             job = _submit(form, member)
         except NotFound:
             raise
@@ -47,6 +49,7 @@ def new(request: HttpRequest, member: Member) -> HttpResponse:
 def upload(request: HttpRequest, member: Member) -> HttpResponse:
     """A target for one file, as JSON: `input_id`, and the `url` and `fields` of the form to post it to."""
     try:
+        freezes.require_open("batch")
         created, target = inputs.create_upload(
             organization_id=member.organization.pk, format="jsonl", actor=member.actor
         )

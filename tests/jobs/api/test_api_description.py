@@ -6,7 +6,7 @@ from drf_spectacular.generators import SchemaGenerator
 from tests.jobs.api.test_get_job import OUR_FIELDS, REFERENCE_FIELDS
 
 OPERATIONS = {
-    ("/jobs", "post"): ("createJob", {"201", "400", "401", "402", "403", "404", "409", "422", "429", "503"}),
+    ("/jobs", "post"): ("createJob", {"201", "400", "401", "402", "403", "404", "409", "421", "422", "429", "503"}),
     ("/jobs", "get"): ("listJobs", {"200", "401", "403", "422", "503"}),
     ("/jobs/{id}", "get"): ("getJob", {"200", "401", "403", "404", "503"}),
     ("/jobs/{id}/approve", "post"): ("approveJob", {"200", "401", "402", "403", "404", "409", "429", "503"}),
@@ -17,7 +17,8 @@ OPERATIONS = {
         "retryJob",
         {"201", "400", "401", "402", "403", "404", "409", "410", "422", "429", "503"},
     ),
-    ("/jobs/{id}/result", "get"): ("getJobResult", {"200", "401", "403", "404", "409", "410", "503"}),
+    ("/jobs/{id}/result", "get"): ("getJobResult", {"200", "401", "403", "404", "409", "410", "421", "503"}),
+    ("/jobs/{id}/data", "delete"): ("deleteJobData", {"200", "202", "401", "403", "404", "503"}),
 }
 FIELDS = {
     "CreateJobRequest": {
@@ -26,12 +27,14 @@ FIELDS = {
     },
     "Job": REFERENCE_FIELDS | OUR_FIELDS,
     "JobResult": {"id", "status", "result_url", "expires_in", "partial", "row_count"},
+    "JobDataDeletion": {"id", "status", "data_deleted_at", "message"},
     "Error": {"detail"},
 }
 REQUIRED = {
     "CreateJobRequest": {"model"},
     "Job": {"id", "status"},
     "JobResult": {"id", "status", "result_url", "expires_in"},
+    "JobDataDeletion": {"id", "status"},
     "Error": {"detail"},
 }
 

@@ -126,8 +126,8 @@ def test_a_foreign_id_is_404_like_an_unknown_or_malformed_one(api, globex):
 
 @pytest.mark.parametrize(("make", "reads"), [(stages.quoted, 1), (stages.running, 2), (stages.ended, 1)])
 def test_a_poll_costs_few_queries(api, acme, django_assert_num_queries, make, reads):
-    """One for the job with its input, one more for the parts of a running job; the rest checks the key."""
+    """One for the job with its input, one more for the parts of a running job, two for the key and the freeze."""
     job = make(acme)
     poll(api, job)
-    with django_assert_num_queries(reads + 1):
+    with django_assert_num_queries(reads + 2):
         poll(api, job)

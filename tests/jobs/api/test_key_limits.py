@@ -18,6 +18,7 @@ READS = ["/batch/v1/jobs", "/batch/v1/jobs/{0}", "/batch/v1/jobs/{0}/result", "/
 WRITES = ["/batch/v1/inputs", "/batch/v1/jobs", "/batch/v1/jobs/{0}/approve", "/batch/v1/jobs/{0}/cancel"]
 WRITES += ["/batch/v1/jobs/{0}/pause", "/batch/v1/jobs/{0}/resume", "/batch/v1/jobs/{0}/retry"]
 CALLS = [("get", path, "batch:read") for path in READS] + [("post", path, "batch:write") for path in WRITES]
+CALLS += [("delete", "/batch/v1/jobs/{0}/data", "batch:write")]
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), CALLS)

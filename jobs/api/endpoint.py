@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, cast
 from uuid import UUID
 
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
@@ -12,10 +13,11 @@ from rest_framework.views import APIView
 
 from accounts.callers import Caller
 from anex.core.errors import InsufficientQuota, Unprocessable
-from jobs.api.schemas import ErrorSerializer
+from jobs.api.errors import refusals
 
 # A repetition cannot change these answers, and SDKs resend a 409 by themselves: they are told not to.
 FINAL = frozenset({402, 409})
+JOB_ID = OpenApiParameter("id", UUID, OpenApiParameter.PATH, description="The job, as createJob answered it.")
 
 
 class Endpoint(APIView):
@@ -40,9 +42,9 @@ class Endpoint(APIView):
         return response
 
 
-def answers(status: int, body: Any, *errors: int) -> dict[int, Any]:
+def answers(status: int, body: Any, meaning: str, *errors: int) -> dict[int, Any]:
     """What the API description says is answered: `body`, these errors, and those of every call."""
-    return {status: body} | dict.fromkeys((401, 403, 503, *errors), ErrorSerializer)
+    return {status: OpenApiResponse(body, description=meaning)} | refusals(*errors)
 
 
 def validated(serializer: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:

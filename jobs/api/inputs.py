@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiCallback, OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,6 +11,8 @@ from rest_framework.response import Response
 from anex.core import clock
 from anex.core.errors import InvalidRequest
 from jobs.api.endpoint import Endpoint, answers, id_in_path, validated
+from jobs.api.errors import REGIONS
+from jobs.api.schemas import OPTIONAL
 from jobs.models import Input
 from jobs.selectors import inputs as selectors
 from jobs.services import inputs
@@ -22,10 +24,20 @@ STATES = [state.value for state in Input.State]
 class CreateInputRequestSerializer(serializers.Serializer[Any]):
     """What an input is created from. A null field counts as left out; an unknown one is ignored."""
 
-    source_url = serializers.URLField(required=False)
-    format = serializers.ChoiceField(required=False, choices=inputs.FORMATS)
-    callback_url = serializers.URLField(required=False)
-    data_residency = serializers.ChoiceField(required=False, choices=["world", "eu"])
+    source_url = serializers.URLField(
+        **OPTIONAL, help_text="The https URL to copy the file from. Left out, a target to upload it to is answered."
+    )
+    format = serializers.ChoiceField(
+        **OPTIONAL, choices=inputs.FORMATS, help_text="Format of the file; a direct upload must name it."
+    )
+    callback_url = serializers.URLField(
+        **OPTIONAL, help_text="The https URL that is told when the copy has ended. Goes with source_url only."
+    )
+    data_residency = serializers.ChoiceField(
+        **OPTIONAL,
+        choices=REGIONS,
+        help_text="Where the file is kept. Left out, eu for an organization with EU data routing, else world.",
+    )
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         """Leaves out what is null."""
@@ -36,18 +48,49 @@ class CreateInputRequestSerializer(serializers.Serializer[Any]):
 
 
 class InputSerializer(serializers.Serializer[Any]):
-    """The reference's Input. `upload_url` and `fields` are answered once, on create."""
+    """The reference's Input. `upload_url`, `fields` and `callback_secret` are answered once, on create."""
 
     id = serializers.UUIDField()
     status = serializers.ChoiceField(choices=STATES)
-    input_s3_uri = serializers.CharField()
-    error = serializers.CharField(allow_null=True, required=False)
-    callback_secret = serializers.CharField(allow_null=True, required=False)
-    upload_url = serializers.CharField(allow_null=True, required=False)
+    input_s3_uri = serializers.CharField(help_text="Where the file is kept; createJob takes it in place of the id.")
+    error = serializers.CharField(**OPTIONAL, help_text="Why the copy failed.")
+    callback_secret = serializers.CharField(**OPTIONAL, help_text="What callbacks are signed with.")
+    upload_url = serializers.CharField(**OPTIONAL, help_text="Where to POST the file as a form.")
     fields = serializers.DictField(  # type: ignore[assignment]  # the reference's name; DRF moves it out of the way
-        child=serializers.CharField(), allow_null=True, required=False
+        **OPTIONAL, child=serializers.CharField(), help_text="The form's fields, to be sent before the file."
     )
-    expires_at = serializers.DateTimeField(allow_null=True, required=False)
+    expires_at = serializers.DateTimeField(
+        **OPTIONAL, help_text="The end of the upload window, or of the days a ready file is kept."
+    )
+
+
+class CopySerializer(serializers.Serializer[Any]):
+    """How the copy of an input ended."""
+
+    id = serializers.CharField(help_text="The input.")
+    status = serializers.ChoiceField(choices=["ready", "failed"])
+    input_s3_uri = serializers.CharField(required=False, help_text="Where the file is kept, once it is ready.")
+    error = serializers.CharField(required=False, help_text="Why the copy failed.")
+
+
+class InputCallbackSerializer(serializers.Serializer[Any]):
+    """What a callback_url is sent, signed as Standard Webhooks says with the input's own secret."""
+
+    type = serializers.ChoiceField(choices=["input.ready", "input.failed"])
+    timestamp = serializers.IntegerField(help_text="Unix seconds, also in the header webhook-timestamp.")
+    id = serializers.CharField(help_text="The delivery, also in the header webhook-id.")
+    data = CopySerializer()  # type: ignore[assignment]  # the reference's name; DRF moves it out of the way
+
+
+COPY_ENDED = OpenApiCallback(
+    name="inputEvent",
+    path="{$request.body#/callback_url}",
+    decorator=extend_schema(
+        summary="The copy has ended: input.ready or input.failed",
+        request=InputCallbackSerializer,
+        responses={"2XX": OpenApiResponse(description="Counts as delivered.")},
+    ),
+)
 
 
 def render(source: Input, target: UploadTarget | None = None) -> dict[str, Any]:
@@ -70,7 +113,9 @@ class InputsView(Endpoint):
         tags=["inputs"],
         summary="Create an input: get a presigned target to upload a file to",
         request=CreateInputRequestSerializer,
-        responses=answers(201, InputSerializer, 400, 402, 422),
+        responses=answers(201, InputSerializer, "The input was created.", 400, 402, 413, 415, 421),
+        callbacks=[COPY_ENDED],
+        examples=[OpenApiExample("A direct upload", {"format": "jsonl"}, request_only=True)],
     )
     def post(self, request: Request) -> Response:
         """Creates an input in `awaiting_upload`."""
@@ -92,8 +137,10 @@ class InputView(Endpoint):
         operation_id="getInput",
         tags=["inputs"],
         summary="Get an input's status",
-        parameters=[OpenApiParameter("id", UUID, OpenApiParameter.PATH)],
-        responses=answers(200, InputSerializer, 404),
+        parameters=[
+            OpenApiParameter("id", UUID, OpenApiParameter.PATH, description="The input, as createInput answered it.")
+        ],
+        responses=answers(200, InputSerializer, "The input as it is now.", 404, 421),
     )
     def get(self, request: Request, id: str) -> Response:
         """The input's present state; an upload that has landed is settled first."""

@@ -1,14 +1,20 @@
 """The job endpoints of the batch API (references 001 and 003). Each view parses, makes one call, renders."""
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.api import rendering, requests
-from jobs.api.endpoint import Endpoint, answers
+from jobs.api.endpoint import JOB_ID, Endpoint, answers
 from jobs.api.schemas import CreateJobRequestSerializer, JobResultSerializer, JobSerializer
 from jobs.selectors import contents, jobs
 from jobs.services import approvals, cancellations, results, submissions
+
+EXAMPLE = OpenApiExample(
+    "A job with a fixed cap",
+    {"input_id": "0b9cf4c6-6a3d-4f0e-9a44-2f5f1f3f7f6e", "model": "qwen3.8-27b", "max_output_tokens": 512},
+    request_only=True,
+)
 
 
 class JobsView(Endpoint):
@@ -19,7 +25,8 @@ class JobsView(Endpoint):
         tags=["jobs"],
         summary="Submit a job: an input plus a model",
         request=CreateJobRequestSerializer,
-        responses=answers(201, JobSerializer, 400, 402, 404, 409, 422, 429),
+        examples=[EXAMPLE],
+        responses=answers(201, JobSerializer, "The job was created.", 400, 402, 404, 409, 413, 415, 421),
     )
     def post(self, request: Request) -> Response:
         """Creates a job in `submitted`."""
@@ -36,7 +43,8 @@ class JobView(Endpoint):
         operation_id="getJob",
         tags=["jobs"],
         summary="Poll a job for its status, estimate and row counts",
-        responses=answers(200, JobSerializer, 404),
+        parameters=[JOB_ID],
+        responses=answers(200, JobSerializer, "The job as it is now.", 404),
     )
     def get(self, request: Request, id: str) -> Response:
         """Every field of the job."""
@@ -58,7 +66,8 @@ class ApproveView(Endpoint):
         tags=["jobs"],
         summary="Approve a job's estimate: holds it and starts the rows",
         request=None,
-        responses=answers(200, JobSerializer, 402, 404, 409, 429),
+        parameters=[JOB_ID],
+        responses=answers(200, JobSerializer, "The estimate is held and the rows start.", 402, 404, 409),
     )
     def post(self, request: Request, id: str) -> Response:
         """Moves the job to `in_progress`."""
@@ -77,7 +86,8 @@ class CancelView(Endpoint):
         tags=["jobs"],
         summary="Cancel a job; what it finished is delivered and billed",
         request=None,
-        responses=answers(200, JobSerializer, 404, 409),
+        parameters=[JOB_ID],
+        responses=answers(200, JobSerializer, "The job is cancelled, or cancelling while rows run.", 404, 409),
     )
     def post(self, request: Request, id: str) -> Response:
         """Moves the job to `cancelled`, or to `cancelling` while rows of it run."""
@@ -95,7 +105,8 @@ class ResultView(Endpoint):
         operation_id="getJobResult",
         tags=["jobs"],
         summary="Get a link to a job's result file",
-        responses=answers(200, JobResultSerializer, 404, 409, 410),
+        parameters=[JOB_ID],
+        responses=answers(200, JobResultSerializer, "A fresh link.", 404, 409, 410, 421),
     )
     def get(self, request: Request, id: str) -> Response:
         """A fresh presigned link."""

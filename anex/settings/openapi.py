@@ -25,6 +25,7 @@ def spectacular(public_url: str) -> dict[str, Any]:
         "SCHEMA_PATH_PREFIX": r"/(batch|realtime)/v1",
         "SCHEMA_PATH_PREFIX_TRIM": True,
         "SORT_OPERATIONS": False,
+        "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
         # Every enum stands where it is used, as in the reference.
         "POSTPROCESSING_HOOKS": ["realtime.openapi.describe", "anex.docs.description.declare_waits"],
     }

@@ -1,12 +1,13 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-all lint audit format migrations bench-memory bench-holds
+.PHONY: help demo test test-all fuzz lint audit format migrations bench-memory bench-holds
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
 	@echo "make test          all tests on embedded services; ARGS passes options to pytest"
 	@echo "make test-all      the tests and the demo from clean clones, on every supported Python found"
+	@echo "make fuzz          made-up and hostile requests against the batch API; part of make test-all"
 	@echo "make lint          ruff, mypy --strict, import contracts"
 	@echo "make audit         asks a database of advisories about what is installed; says so where none is reachable"
 	@echo "make format        let ruff format and mend the code"
@@ -24,6 +25,9 @@ test-all:
 	@echo "Clones this repository into a temporary folder once per Python found (3.11, 3.12, 3.13), installs the"
 	@echo "requirements there (about 1 GB each, removed afterwards), and runs 'make demo ARGS=--once' and 'make test'."
 	@$(RUN) dev tests/clean_clones.py $(ARGS)
+
+fuzz:
+	@$(RUN) dev tests/contract/fuzz.py $(ARGS)
 
 lint:
 	@$(RUN) dev -m ruff check .

@@ -5,7 +5,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils.deprecation import MiddlewareMixin
 from django.views import defaults
 
-API_PATHS = ("/batch/",)
+API_PATHS = ("/batch/", "/realtime/")
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -13,10 +13,12 @@ admin.site.index_title = "Staff area"
 
 urlpatterns = [
     path("", include("anex.console.urls")),
+    path("", include("anex.docs.urls")),
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("", include("accounts.urls")),
     path("", include("billing.urls")),
     path("batch/v1/", include("jobs.urls")),
+    path("realtime/v1/", include("realtime.urls")),
     path("v1/", include("billing.api.urls")),
 ]

@@ -1,4 +1,4 @@
-"""The two commands from clean clones with an empty environment, once per supported Python that is found.
+"""The commands from clean clones with an empty environment, once per supported Python that is found.
 
 Run by `make test-all`. Prints what it does; the exit status is 1 when any clone fails.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("python3.11", "python3.12", "python3.13")
-COMMANDS = ('make demo ARGS="--once --port 8931"', "make test")
+COMMANDS = ('make demo ARGS="--once --port 8931"', "make test", "make fuzz")
 
 
 def main() -> int:

@@ -86,7 +86,7 @@ UNKNOWN = {
 } | {
     "person": 10**9,
     "key": "a" * 12,
-    "uri": "s3://anex/inputs/nothing",
+    "uri": f"s3://anex-world/uploads/{NOWHERE}/{NOWHERE}.jsonl",
     "month": "1999-01",
 }
 FIELDS = {"role": "admin", "overlap": "24", "name": "x", "url": "https://example.com"}

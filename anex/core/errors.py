@@ -124,3 +124,10 @@ class Unavailable(AnexError):
 
     status = 503
     code = "unavailable"
+
+
+class NotServed(AnexError):
+    """501: the model exists and this surface does not serve it."""
+
+    status = 501
+    code = "not_served"

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from anex.settings import sign_in, staff
+from anex.settings import openapi, sign_in, staff
 from anex.settings.environment import BASE_DIR, VAR_DIR, env
 from anex.settings.sign_in import *
 
@@ -29,6 +29,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "rest_framework",
     "drf_spectacular",
+    "drf_spectacular_sidecar",
     "channels",
     "accounts",
     "billing",
@@ -162,10 +163,6 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
 }
 
-SPECTACULAR_SETTINGS = {
-    "ENUM_NAME_OVERRIDES": {"JobStatus": "jobs.api.schemas.STATUSES", "InputStatus": "jobs.api.inputs.STATES"},
-}
-
 CELERY_TASK_IGNORE_RESULT = True
 # A sweep that no worker took within its minute is made up for by the next one.
 CELERY_BEAT_SCHEDULE = {
@@ -186,6 +183,7 @@ if ANEX_REGION not in ("world", "eu"):
     raise ImproperlyConfigured("ANEX_REGION must be world or eu.")
 # Where clients reach this installation; upload targets and download links are built on it.
 ANEX_PUBLIC_URL = env.str("ANEX_PUBLIC_URL", default="http://127.0.0.1:8000")
+SPECTACULAR_SETTINGS = openapi.spectacular(ANEX_PUBLIC_URL)
 # Where clients reach the API of the other region; requests for data that is kept there are sent to it.
 ANEX_OTHER_REGION_URL = env.str("ANEX_OTHER_REGION_URL", default="")
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, cast
 from uuid import UUID
 
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
@@ -13,10 +14,11 @@ from rest_framework.views import APIView
 from accounts.callers import Caller
 from accounts.selectors import freezes
 from anex.core.errors import InsufficientQuota, Unprocessable
-from jobs.api.schemas import ErrorSerializer
+from jobs.api.errors import refusals
 
 # A repetition cannot change these answers unless they say when, and SDKs resend a 409: they are told not to.
 FINAL = frozenset({402, 409})
+JOB_ID = OpenApiParameter("id", UUID, OpenApiParameter.PATH, description="The job, as createJob answered it.")
 
 
 class Endpoint(APIView):
@@ -32,7 +34,7 @@ class Endpoint(APIView):
         return cast(Caller, self.request.auth)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuses what is frozen, acting on a plan without batch, and a key without the scope (`batch:read`, `:write`)."""
+        """Refuses what is frozen, acting on a plan without batch, and a key without `batch:read` or `batch:write`."""
         super().initial(request, *args, **kwargs)
         if not self.answers_frozen:
             freezes.require_open("batch")
@@ -50,9 +52,9 @@ class Endpoint(APIView):
         return response
 
 
-def answers(status: int, body: Any, *errors: int) -> dict[int, Any]:
+def answers(status: int, body: Any, meaning: str, *errors: int) -> dict[int, Any]:
     """What the API description says is answered: `body`, these errors, and those of every call."""
-    return {status: body} | dict.fromkeys((401, 403, 503, *errors), ErrorSerializer)
+    return {status: OpenApiResponse(body, description=meaning)} | refusals(*errors)
 
 
 def validated(serializer: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:

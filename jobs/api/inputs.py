@@ -3,7 +3,14 @@
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import OpenApiCallback, OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_field
+from drf_spectacular.utils import (
+    OpenApiCallback,
+    OpenApiExample,
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+    extend_schema_field,
+)
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,6 +18,8 @@ from rest_framework.response import Response
 from anex.core import clock
 from anex.core.errors import InvalidRequest, Unavailable
 from jobs.api.endpoint import Endpoint, answers, id_in_path, validated
+from jobs.api.errors import REGIONS
+from jobs.api.schemas import OPTIONAL
 from jobs.models import Input
 from jobs.selectors import contents
 from jobs.selectors import inputs as selectors
@@ -32,15 +41,19 @@ class CreateInputRequestSerializer(serializers.Serializer[Any]):
     """What an input is created from. A null field counts as left out; an unknown one is ignored."""
 
     source_url = UriField(
-        required=False, help_text="HTTPS URL of the file to copy. Left out, the answer is a target to upload to."
+        **OPTIONAL, help_text="The https URL to copy the file from. Left out, a target to upload it to is answered."
     )
     format = serializers.ChoiceField(
-        required=False, choices=inputs.FORMATS, help_text="Format of the file; required for an upload."
+        **OPTIONAL, choices=inputs.FORMATS, help_text="Format of the file; a direct upload must name it."
     )
     callback_url = UriField(
-        required=False, help_text="HTTPS URL that is told once when the copy has ended; with source_url only."
+        **OPTIONAL, help_text="The https URL that is told when the copy has ended. Goes with source_url only."
     )
-    data_residency = serializers.ChoiceField(required=False, choices=["world", "eu"])
+    data_residency = serializers.ChoiceField(
+        **OPTIONAL,
+        choices=REGIONS,
+        help_text="Where the file is kept. Left out, eu for an organization with EU data routing, else world.",
+    )
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         """Leaves out what is null."""
@@ -51,7 +64,7 @@ class CreateInputRequestSerializer(serializers.Serializer[Any]):
 
 
 class InputSerializer(serializers.Serializer[Any]):
-    """The reference's Input. `upload_url` and `fields` are answered once, on create."""
+    """The reference's Input. `upload_url`, `fields` and `callback_secret` are answered once, on create."""
 
     id = serializers.UUIDField(help_text="What a job names the input by.")
     status = serializers.ChoiceField(choices=STATES)
@@ -133,8 +146,9 @@ class InputsView(Endpoint):
         tags=["inputs"],
         summary="Create an input: copy a file from a URL, or get a presigned target to upload one to",
         request=CreateInputRequestSerializer,
-        responses=answers(201, InputSerializer, 400, 402, 413, 421, 422),
+        responses=answers(201, InputSerializer, "The input was created.", 400, 402, 413, 415, 421),
         callbacks=[INPUT_EVENT],
+        examples=[OpenApiExample("A direct upload", {"format": "jsonl"}, request_only=True)],
     )
     def post(self, request: Request) -> Response:
         """Creates an input in `pending` where a source is named, in `awaiting_upload` otherwise."""
@@ -171,8 +185,10 @@ class InputView(Endpoint):
         operation_id="getInput",
         tags=["inputs"],
         summary="Get an input's status",
-        parameters=[OpenApiParameter("id", UUID, OpenApiParameter.PATH)],
-        responses=answers(200, InputSerializer, 404, 421),
+        parameters=[
+            OpenApiParameter("id", UUID, OpenApiParameter.PATH, description="The input, as createInput answered it.")
+        ],
+        responses=answers(200, InputSerializer, "The input as it is now.", 404, 421),
     )
     def get(self, request: Request, id: str) -> Response:
         """The input's present state; an upload that has landed is settled first."""

@@ -1,11 +1,11 @@
 """The job endpoints of the batch API (references 001 and 003). Each view parses, makes one call, renders."""
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.api import listing, rendering, requests
-from jobs.api.endpoint import Endpoint, answers
+from jobs.api.endpoint import JOB_ID, Endpoint, answers
 from jobs.api.listing import JobListSerializer, ListJobsSerializer
 from jobs.api.schemas import (
     IDEMPOTENCY_KEY,
@@ -17,6 +17,12 @@ from jobs.api.schemas import (
 from jobs.selectors import contents, jobs, pages
 from jobs.services import approvals, cancellations, deletions, pauses, results, retries, submissions
 
+EXAMPLE = OpenApiExample(
+    "A job with a fixed cap",
+    {"input_id": "0b9cf4c6-6a3d-4f0e-9a44-2f5f1f3f7f6e", "model": "qwen3.8-27b", "max_output_tokens": 512},
+    request_only=True,
+)
+
 
 class JobsView(Endpoint):
     """`/jobs`."""
@@ -27,7 +33,8 @@ class JobsView(Endpoint):
         summary="Submit a job: an input plus a model",
         parameters=[IDEMPOTENCY_KEY],
         request=CreateJobRequestSerializer,
-        responses=answers(201, JobSerializer, 400, 402, 404, 409, 421, 422, 429),
+        examples=[EXAMPLE],
+        responses=answers(201, JobSerializer, "The job was created.", 400, 402, 404, 409, 413, 415, 421),
     )
     def post(self, request: Request) -> Response:
         """Creates a job in `submitted`; the same request under the same key creates no second one."""
@@ -43,7 +50,7 @@ class JobsView(Endpoint):
         tags=["jobs"],
         summary="List the organization's jobs, newest first",
         parameters=[ListJobsSerializer],
-        responses=answers(200, JobListSerializer, 422),
+        responses=answers(200, JobListSerializer, "A page of jobs."),
     )
     def get(self, request: Request) -> Response:
         """A page of jobs."""
@@ -58,7 +65,8 @@ class JobView(Endpoint):
         operation_id="getJob",
         tags=["jobs"],
         summary="Poll a job for its status, estimate and row counts",
-        responses=answers(200, JobSerializer, 404),
+        parameters=[JOB_ID],
+        responses=answers(200, JobSerializer, "The job as it is now.", 404),
     )
     def get(self, request: Request, id: str) -> Response:
         """Every field of the job."""
@@ -80,7 +88,8 @@ class ApproveView(Endpoint):
         tags=["jobs"],
         summary="Approve a job's estimate: holds it and starts the rows",
         request=None,
-        responses=answers(200, JobSerializer, 402, 404, 409, 429),
+        parameters=[JOB_ID],
+        responses=answers(200, JobSerializer, "The estimate is held and the rows start.", 402, 404, 409),
     )
     def post(self, request: Request, id: str) -> Response:
         """Moves the job to `in_progress`."""
@@ -99,7 +108,8 @@ class CancelView(Endpoint):
         tags=["jobs"],
         summary="Cancel a job; what it finished is delivered and billed",
         request=None,
-        responses=answers(200, JobSerializer, 404, 409),
+        parameters=[JOB_ID],
+        responses=answers(200, JobSerializer, "The job is cancelled, or cancelling while rows run.", 404, 409),
     )
     def post(self, request: Request, id: str) -> Response:
         """Moves the job to `cancelled`, or to `cancelling` while rows of it run."""
@@ -118,7 +128,8 @@ class PauseView(Endpoint):
         tags=["jobs"],
         summary="Pause a job: no further row is sent until it is resumed",
         request=None,
-        responses=answers(200, JobSerializer, 404, 409),
+        parameters=[JOB_ID],
+        responses=answers(200, JobSerializer, "The job is paused.", 404, 409),
     )
     def post(self, request: Request, id: str) -> Response:
         """The job stays `in_progress` with `paused` set; rows in flight finish. Safe to repeat."""
@@ -135,7 +146,8 @@ class ResumeView(Endpoint):
         tags=["jobs"],
         summary="Resume a paused job",
         request=None,
-        responses=answers(200, JobSerializer, 404, 409),
+        parameters=[JOB_ID],
+        responses=answers(200, JobSerializer, "The job runs again.", 404, 409),
     )
     def post(self, request: Request, id: str) -> Response:
         """The job's rows are sent again. Safe to repeat."""
@@ -151,9 +163,9 @@ class RetryView(Endpoint):
         operation_id="retryJob",
         tags=["jobs"],
         summary="Retry the failed rows of a job that is over, as a new job",
-        parameters=[IDEMPOTENCY_KEY],
+        parameters=[JOB_ID, IDEMPOTENCY_KEY],
         request=None,
-        responses=answers(201, JobSerializer, 400, 402, 404, 409, 410, 422, 429),
+        responses=answers(201, JobSerializer, "The new job was created.", 400, 402, 404, 409, 410, 421),
     )
     def post(self, request: Request, id: str) -> Response:
         """Creates a job of the rows that were never answered, ended in an error or broke their format.
@@ -177,7 +189,8 @@ class ResultView(Endpoint):
         operation_id="getJobResult",
         tags=["jobs"],
         summary="Get a link to a job's result file",
-        responses=answers(200, JobResultSerializer, 404, 409, 410, 421),
+        parameters=[JOB_ID],
+        responses=answers(200, JobResultSerializer, "A fresh link.", 404, 409, 410, 421),
     )
     def get(self, request: Request, id: str) -> Response:
         """A fresh presigned link."""
@@ -196,7 +209,9 @@ class DataView(Endpoint):
         "finished is billed, and its data is deleted once it has stopped: 202. The record of the job stays. Repeating "
         "the call changes nothing.",
         request=None,
-        responses=answers(200, JobDataDeletionSerializer, 404) | {202: JobDataDeletionSerializer},
+        parameters=[JOB_ID],
+        responses=answers(200, JobDataDeletionSerializer, "The data is gone.", 404)
+        | {202: OpenApiResponse(JobDataDeletionSerializer, description="It goes once the job has stopped.")},
     )
     def delete(self, request: Request, id: str) -> Response:
         """Deletes the data of a finished job, or stops the job first."""

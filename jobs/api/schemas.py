@@ -1,12 +1,11 @@
-"""The bodies of the job endpoints, as reference 003 names them: CreateJobRequest, Job, JobResult,
-JobDataDeletion, Error.
+"""The bodies of the job endpoints, as reference 003 names them: CreateJobRequest, Job, JobResult, JobDataDeletion.
 
 They say what is valid and what is shown; `requests.py` and `rendering.py` translate from and to the services.
 """
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter
+from drf_spectacular.utils import OpenApiParameter, extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from accounts.services import idempotency
@@ -35,23 +34,66 @@ IDEMPOTENCY_KEY = OpenApiParameter(
 )
 
 
+@extend_schema_field({"type": "number", "exclusiveMinimum": 0, "maximum": 60})
+class VideoRateField(serializers.FloatField):
+    """Frames per second, above 0 and at most 60."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs, min_value=0, max_value=60)
+
+
+@extend_schema_serializer(deprecate_fields=["max_tokens"])
 class CreateJobRequestSerializer(serializers.Serializer[Any]):
     """What a job is created from. A null field counts as left out; an unknown one is ignored."""
 
-    input_id = serializers.UUIDField(required=False)
-    input_s3_uri = serializers.CharField(required=False)
-    model = serializers.CharField()
-    max_output_tokens = serializers.IntegerField(required=False, min_value=1, max_value=MAX_OUTPUT_TOKENS)
-    max_tokens = serializers.IntegerField(required=False, min_value=1, max_value=MAX_OUTPUT_TOKENS)
-    reasoning = serializers.BooleanField(required=False)
-    reasoning_budget = serializers.IntegerField(required=False, min_value=0, max_value=MAX_OUTPUT_TOKENS)
-    reasoning_effort = serializers.CharField(required=False, trim_whitespace=False)
-    temperature = serializers.FloatField(required=False, min_value=0, max_value=2)
-    video_fps = serializers.FloatField(required=False, min_value=0, max_value=60)
-    response_format = serializers.DictField(required=False)
-    dimensions = serializers.IntegerField(required=False, min_value=32)
+    input_id = serializers.UUIDField(**OPTIONAL, help_text="An input of createInput. Give this or input_s3_uri.")
+    input_s3_uri = serializers.CharField(**OPTIONAL, help_text="The input_s3_uri of an input, in place of its id.")
+    model = serializers.CharField(help_text="A model on offer, by its exact id.")
+    max_output_tokens = serializers.IntegerField(
+        **OPTIONAL,
+        min_value=1,
+        max_value=MAX_OUTPUT_TOKENS,
+        help_text="The most tokens a row may answer with, thinking included. Left out, a sample of the rows decides.",
+    )
+    max_tokens = serializers.IntegerField(
+        **OPTIONAL, min_value=1, max_value=MAX_OUTPUT_TOKENS, help_text="The former name of max_output_tokens."
+    )
+    reasoning = serializers.BooleanField(
+        **OPTIONAL,
+        help_text="Whether rows that do not say so think. Left out, the model decides; models that cannot refuse true.",
+    )
+    reasoning_budget = serializers.IntegerField(
+        **OPTIONAL,
+        min_value=0,
+        max_value=MAX_OUTPUT_TOKENS,
+        help_text="The most tokens a row may think with, within max_output_tokens; 0 is no cap.",
+    )
+    reasoning_effort = serializers.CharField(
+        **OPTIONAL,
+        trim_whitespace=False,
+        help_text="How hard the model thinks, on models with levels. A row may name its own.",
+    )
+    temperature = serializers.FloatField(
+        **OPTIONAL,
+        min_value=0,
+        max_value=2,
+        help_text="Sampling temperature of rows that name none. Left out, the model decides.",
+    )
+    video_fps = VideoRateField(
+        **OPTIONAL, help_text="Frames per second that are read from the clips, on models that take a rate."
+    )
+    response_format = serializers.DictField(
+        **OPTIONAL,
+        help_text='What answers must look like: {"type": "json_object"} or {"type": "json_schema", "json_schema": …}.',
+    )
+    dimensions = serializers.IntegerField(
+        **OPTIONAL, min_value=32, help_text="Width of the vectors, on embedding models. Left out, the full width."
+    )
     data_residency = serializers.ChoiceField(
-        required=False, choices=["world", "eu"], error_messages={"invalid_choice": "must be world or eu"}
+        **OPTIONAL,
+        choices=["world", "eu"],
+        error_messages={"invalid_choice": "must be world or eu"},
+        help_text="Where the payload is kept and run. Left out, eu where EU data routing is on, else world.",
     )
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
@@ -96,6 +138,7 @@ class LineErrorSerializer(serializers.Serializer[Any]):
     param = serializers.CharField(allow_null=True)
 
 
+@extend_schema_serializer(deprecate_fields=["max_tokens"])
 class JobSerializer(serializers.Serializer[Any]):
     """The reference's Job, then what is ours: from `progress` on.
 
@@ -104,41 +147,65 @@ class JobSerializer(serializers.Serializer[Any]):
 
     id = serializers.UUIDField()
     status = serializers.ChoiceField(choices=STATUSES)
-    est_input_tok = serializers.IntegerField(**OPTIONAL)
-    est_output_tok = serializers.IntegerField(**OPTIONAL)
-    est_cost_cents = serializers.IntegerField(**OPTIONAL)
-    est_processing_seconds = serializers.IntegerField(**OPTIONAL)
-    success_rows = serializers.IntegerField(**OPTIONAL)
-    error_rows = serializers.IntegerField(**OPTIONAL)
-    format_error_rows = serializers.IntegerField(**OPTIONAL)
-    truncated_rows = serializers.IntegerField(**OPTIONAL)
-    pending_rows = serializers.IntegerField(**OPTIONAL)
-    created_at = serializers.DateTimeField(**OPTIONAL)
-    approved_at = serializers.DateTimeField(**OPTIONAL)
-    data_expires_at = serializers.DateTimeField(**OPTIONAL)
-    data_deleted_at = serializers.DateTimeField(**OPTIONAL)
-    partial = serializers.BooleanField(**OPTIONAL)  # type: ignore[assignment]
-    failure_code = serializers.ChoiceField(choices=["invalid_input", "internal_error"], **OPTIONAL)
-    failure_reason = serializers.CharField(**OPTIONAL)
-    max_output_tokens = serializers.IntegerField(**OPTIONAL)
-    max_tokens = serializers.IntegerField(**OPTIONAL)
-    reasoning_budget = serializers.IntegerField(**OPTIONAL)
-    temperature = serializers.FloatField(**OPTIONAL)
-    video_fps = serializers.FloatField(**OPTIONAL)
-    model = serializers.CharField(**OPTIONAL)
-    reasoning = serializers.BooleanField(**OPTIONAL)
-    reasoning_effort = serializers.CharField(**OPTIONAL)
-    task_type = serializers.ChoiceField(choices=["chat", "embed", "decide"], **OPTIONAL)
-    format = serializers.CharField(**OPTIONAL)
-    response_format = serializers.DictField(**OPTIONAL)
-    dimensions = serializers.IntegerField(**OPTIONAL)
-    data_residency = serializers.ChoiceField(choices=["world", "eu"], required=False)
-    progress = JobProgressSerializer(**OPTIONAL)
-    charge_cents = serializers.IntegerField(**OPTIONAL)
-    stop_reason = serializers.CharField(**OPTIONAL)
-    paused = serializers.BooleanField(required=False, help_text="No row is sent until the job is resumed")
-    retry_of = serializers.UUIDField(**OPTIONAL, help_text="The job whose failed rows this one retries")
-    failure_errors = LineErrorSerializer(many=True, required=False)
+    est_input_tok = serializers.IntegerField(**OPTIONAL, help_text="Tokens of all rows, counted exactly.")
+    est_output_tok = serializers.IntegerField(**OPTIONAL, help_text="Tokens the answers may have together.")
+    est_cost_cents = serializers.IntegerField(
+        **OPTIONAL, help_text="What approval holds and the most that is charged, in cents. Set at cost_ready."
+    )
+    est_processing_seconds = serializers.IntegerField(
+        **OPTIONAL, help_text="How long the rows will take once approved, in seconds."
+    )
+    success_rows = serializers.IntegerField(
+        **OPTIONAL, help_text="Rows with an answer. Every row count is null until the job is over."
+    )
+    error_rows = serializers.IntegerField(**OPTIONAL, help_text="Rows that failed.")
+    format_error_rows = serializers.IntegerField(
+        **OPTIONAL, help_text="Rows refused because of what they contain or ask for."
+    )
+    truncated_rows = serializers.IntegerField(**OPTIONAL, help_text="Rows whose answer was cut at max_output_tokens.")
+    pending_rows = serializers.IntegerField(**OPTIONAL, help_text="Rows that none of the other counts accounts for.")
+    created_at = serializers.DateTimeField(**OPTIONAL, help_text="When it was submitted.")
+    approved_at = serializers.DateTimeField(**OPTIONAL, help_text="When its estimate was approved.")
+    data_expires_at = serializers.DateTimeField(
+        **OPTIONAL, help_text="When its data will be deleted; null until the job is over."
+    )
+    data_deleted_at = serializers.DateTimeField(
+        **OPTIONAL, help_text="When its data was deleted; null while it is there."
+    )
+    partial = serializers.BooleanField(
+        **OPTIONAL, help_text="True where a failed or cancelled job delivered the rows it had finished."
+    )  # type: ignore[assignment]
+    failure_code = serializers.ChoiceField(
+        choices=["invalid_input", "internal_error"], **OPTIONAL, help_text="Whose fault a failure is."
+    )
+    failure_reason = serializers.CharField(**OPTIONAL, help_text="The first thing that is wrong, in words.")
+    max_output_tokens = serializers.IntegerField(
+        **OPTIONAL, help_text="The cap per row: as asked for, or as estimated."
+    )
+    max_tokens = serializers.IntegerField(**OPTIONAL, help_text="The same under its former name.")
+    reasoning_budget = serializers.IntegerField(**OPTIONAL, help_text="The cap on thinking per row.")
+    temperature = serializers.FloatField(**OPTIONAL, help_text="As asked for; null is the model's own.")
+    video_fps = serializers.FloatField(**OPTIONAL, help_text="As asked for; null is the model's own rate.")
+    model = serializers.CharField(**OPTIONAL, help_text="The model that runs the rows.")
+    reasoning = serializers.BooleanField(**OPTIONAL, help_text="As asked for; null is the model's own way.")
+    reasoning_effort = serializers.CharField(**OPTIONAL, help_text="As asked for; null is the model's own level.")
+    task_type = serializers.ChoiceField(
+        choices=["chat", "embed", "decide"], **OPTIONAL, help_text="What the model does with a row."
+    )
+    format = serializers.CharField(**OPTIONAL, help_text="Format of the input file.")
+    response_format = serializers.DictField(**OPTIONAL, help_text="As asked for.")
+    dimensions = serializers.IntegerField(**OPTIONAL, help_text="Width of the vectors, where one was asked for.")
+    data_residency = serializers.ChoiceField(
+        choices=["world", "eu"], required=False, help_text="Where the payload is kept and run."
+    )
+    progress = JobProgressSerializer(**OPTIONAL, help_text="How far an approved job is.")
+    charge_cents = serializers.IntegerField(**OPTIONAL, help_text="What was charged, in cents, once the job is over.")
+    stop_reason = serializers.CharField(**OPTIONAL, help_text="Why rows stopped before they were all answered.")
+    paused = serializers.BooleanField(required=False, help_text="No row is sent until the job is resumed.")
+    retry_of = serializers.UUIDField(**OPTIONAL, help_text="The job whose failed rows this one retries.")
+    failure_errors = LineErrorSerializer(
+        many=True, required=False, help_text="The first 100 things that are wrong with the input."
+    )
 
 
 class JobResultSerializer(serializers.Serializer[Any]):
@@ -159,12 +226,6 @@ class JobDataDeletionSerializer(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=STATUSES)
     data_deleted_at = serializers.DateTimeField(**OPTIONAL, help_text="When it was deleted; null on a 202.")
     message = serializers.CharField(**OPTIONAL, help_text="On a 202: what happens next.")
-
-
-class ErrorSerializer(serializers.Serializer[Any]):
-    """Why a request was refused, as a sentence."""
-
-    detail = serializers.CharField()
 
 
 def _json_type(field: Any) -> tuple[tuple[type, ...], str]:

@@ -23,7 +23,8 @@ def get_by_uri(organization_id: UUID, input_s3_uri: str) -> Input:
         source = _one(organization_id=organization_id, pk=UUID(key.rpartition("/")[2].removesuffix(".jsonl")))
     except ValueError:
         refuse_unknown()
-    if source is None or (source.region == settings.ANEX_REGION and input_s3_uri != uri(source)):
+    here = source.region == settings.ANEX_REGION
+    if key != keys.input_name(source.key) or (here and input_s3_uri != uri(source)):
         refuse_unknown()
     return source
 

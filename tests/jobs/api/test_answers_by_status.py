@@ -66,6 +66,10 @@ PATHS = {
     "getInput": ("get", "/inputs/{0}"),
     "createInput": ("post", "/inputs"),
     "createJob": ("post", "/jobs"),
+    "listJobs": ("get", "/jobs"),
+    "pauseJob": ("post", "/jobs/{0}/pause"),
+    "resumeJob": ("post", "/jobs/{0}/resume"),
+    "retryJob": ("post", "/jobs/{0}/retry"),
 }
 NO_ROW = {"result_key": "", "result_rows": None, "success_rows": 0, "partial": False}
 HOUR = timedelta(hours=1)
@@ -190,7 +194,7 @@ def test_an_input_answers_as_documented(api, acme, state, operation, documented)
 
 
 @pytest.mark.parametrize("status", Status)
-@pytest.mark.parametrize("operation", ["getJob", "approveJob", "cancelJob", "getJobResult", "deleteJobData"])
+@pytest.mark.parametrize("operation", sorted(name for name, (_, path) in PATHS.items() if path.startswith("/jobs/")))
 def test_a_foreign_job_is_unknown_and_stays_as_it_is(api, globex, status, operation):
     foreign = stages.submitted(globex, status=status)
     answers = [call(api, operation, job_id) for job_id in (foreign.pk, uuid.uuid4(), "not-an-id")]

@@ -1,10 +1,9 @@
-"""Real answers of every kind, judged by the schemas of reference 003 (`reference_003.json`: its schemas without prose).
+"""Real answers of every kind, judged by the schemas of reference 003 (its schemas without prose).
 
 What the reference does not list is written down here, and in docs/decisions/deviations.md.
 """
 
 import json
-from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
@@ -17,12 +16,11 @@ from jobs.lifecycle import Status
 from jobs.models import Input
 from jobs.storage import keys, store
 from jobs.storage.interface import StoreUnavailable
+from tests.contract.reference import ANSWERS, DOCUMENT, SCHEMAS
 from tests.factories import make_input, make_key
 from tests.jobs.api import stages
 from tests.jobs.api.conftest import client_of
 
-REFERENCE = json.loads(Path(__file__).with_name("reference_003.json").read_text())
-SCHEMAS = REFERENCE["components"]["schemas"]
 ERROR = {"$ref": "#/components/schemas/Error"}
 # A store that is away is 503 wherever it is asked; a missing Authorization header is 422 (reference 001, errors).
 AWAY = {"getInput", "getJob", "getJobResult"}
@@ -30,7 +28,7 @@ MISSING = "00000000-0000-4000-8000-000000000000"
 
 
 def validator(schema: dict[str, Any]) -> jsonschema_rs.Validator:
-    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": REFERENCE["components"]}
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": DOCUMENT["components"]}
     return jsonschema_rs.validator_for(whole | schema, validate_formats=True, offline=True)
 
 
@@ -38,7 +36,7 @@ def judged(operation: str, answer: Any) -> int:
     """The status of an answer that the reference allows, with the body it allows for it."""
     status, body = answer.status_code, json.loads(answer.content)
     beyond = status == 422 or (status == 503 and operation in AWAY and "detail" in body)
-    schema = ERROR if beyond else REFERENCE["answers"][operation][str(status)]
+    schema = ERROR if beyond else ANSWERS[operation][str(status)]
     validator(schema).validate(body)
     assert answer["Content-Type"] == "application/json"
     return int(status)

@@ -107,7 +107,7 @@ def test_the_api_of_the_eea_sends_on_what_is_for_the_world(api, acme, in_the_eea
 
 @pytest.mark.parametrize("name", ["input_id", "input_s3_uri"])
 def test_an_input_stored_in_the_other_region_is_422(api, routed, name):
-    source = make_input(routed, region="eu", key="uploads/elsewhere")
+    source = make_input(routed, region="eu")
     named = {"input_id": str(source.pk), "input_s3_uri": f"s3://bucket-in-frankfurt/{source.key}"}
     body = {"model": stages.MODEL, "data_residency": "world", name: named[name]}
     answer = api.post("/batch/v1/jobs", body, format="json")

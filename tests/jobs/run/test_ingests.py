@@ -55,8 +55,8 @@ def test_a_copy_becomes_a_ready_input_for_seven_days(acme, source, lease):
     assert timedelta(days=6, hours=23) < made.expires_at - clock.now() <= timedelta(days=7)
     assert source.requests[-1].path == "/rows?signature=x"
     assert uri(made) == name
-    assert inputs.for_job(organization_id=acme.pk, input_s3_uri=name).pk == made.pk
-    assert inputs.for_job(organization_id=acme.pk, input_id=made.pk).pk == made.pk
+    assert inputs.for_job(organization_id=acme.pk, region="world", input_s3_uri=name).pk == made.pk
+    assert inputs.for_job(organization_id=acme.pk, region="world", input_id=made.pk).pk == made.pk
 
 
 def test_once_copied_the_store_holds_the_file_alone(acme, source, lease):
@@ -85,7 +85,7 @@ def test_an_answer_that_is_no_file_fails_at_once(acme, source, lease, status, wo
     assert words in contents.ingest_failure(made)
     assert "hush" not in contents.ingest_failure(made)
     with pytest.raises(Conflict, match="could not be copied"):
-        inputs.for_job(organization_id=acme.pk, input_id=made.pk)
+        inputs.for_job(organization_id=acme.pk, region="world", input_id=made.pk)
 
 
 @pytest.mark.parametrize("announced", [True, False])

@@ -1,0 +1,12 @@
+"""Paths of what developers read."""
+
+from django.urls import path
+
+from anex.docs import views
+
+urlpatterns = [
+    path("openapi.json", views.openapi_json, name="openapi_json"),
+    path("openapi.yaml", views.openapi_yaml, name="openapi_yaml"),
+    path("docs/api/try", views.swagger, name="swagger"),
+    path("docs/api/reference", views.redoc, name="redoc"),
+]

@@ -1,0 +1,47 @@
+"""The API description as a file, and two pages that read it; everything is served from here."""
+
+from csp.decorators import csp_update
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
+
+from anex.docs import description
+
+# Both readers put styles into the page while they run; Redoc searches in a worker it makes itself.
+_READER = {"style-src": ["'self'", "'unsafe-inline'"], "worker-src": ["'self'", "blob:"]}
+
+
+@require_safe
+@cache_control(public=True, max_age=300)
+def openapi_json(request: HttpRequest) -> HttpResponse:
+    """`/openapi.json`."""
+    return _file(description.as_json(), "application/json")
+
+
+@require_safe
+@cache_control(public=True, max_age=300)
+def openapi_yaml(request: HttpRequest) -> HttpResponse:
+    """`/openapi.yaml`."""
+    return _file(description.as_yaml(), "application/yaml")
+
+
+@require_safe
+@csp_update(_READER)
+def swagger(request: HttpRequest) -> HttpResponse:
+    """The description in Swagger UI, with requests to try."""
+    return render(request, "docs/swagger.html")
+
+
+@require_safe
+@csp_update(_READER)
+def redoc(request: HttpRequest) -> HttpResponse:
+    """The description in Redoc, to read."""
+    return render(request, "docs/redoc.html")
+
+
+def _file(content: bytes, media_type: str) -> HttpResponse:
+    response = HttpResponse(content, content_type=media_type)
+    # Generators and readers on other hosts may load it; it names no secret.
+    response["Access-Control-Allow-Origin"] = "*"
+    return response

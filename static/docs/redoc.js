@@ -1,0 +1,2 @@
+const place = document.getElementById("redoc");
+Redoc.init(place.dataset.description, { disableGoogleFont: true, hideDownloadButton: false, nativeScrollbars: true }, place);

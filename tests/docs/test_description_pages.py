@@ -1,0 +1,32 @@
+"""What developers read: the description as a file, and two readers that load nothing from elsewhere."""
+
+import json
+import re
+
+import pytest
+import yaml
+from django.contrib.staticfiles import finders
+from django.test import Client
+
+
+@pytest.fixture
+def anybody() -> Client:
+    return Client()
+
+
+def test_json_and_yaml_say_the_same_to_anybody(anybody: Client) -> None:
+    as_json, as_yaml = anybody.get("/openapi.json"), anybody.get("/openapi.yaml")
+    assert (as_json["Content-Type"], as_yaml["Content-Type"]) == ("application/json", "application/yaml")
+    assert json.loads(as_json.content) == yaml.safe_load(as_yaml.content)
+    assert as_json["Access-Control-Allow-Origin"] == "*"
+
+
+@pytest.mark.parametrize("path", ["/docs/api/try", "/docs/api/reference"])
+def test_readers_load_everything_from_here(anybody: Client, path: str) -> None:
+    page = anybody.get(path)
+    loaded = re.findall(r'(?:src|href)="([^"]+)"', page.content.decode())
+    assert loaded
+    assert all(name.startswith("/static/") and finders.find(name.removeprefix("/static/")) for name in loaded)
+    assert "<script>" not in page.content.decode()
+    assert "script-src" not in page["Content-Security-Policy"]
+    assert "'unsafe-inline'" in page["Content-Security-Policy"]

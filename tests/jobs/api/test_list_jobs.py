@@ -163,3 +163,10 @@ def test_progress_is_each_jobs_own(api, acme):
 def test_spend_so_far_never_passes_the_quote(api, acme):
     stages.part(stages.running(acme), cost_nano=10**12)
     assert listed(api)["data"][0]["progress"]["spent_cents"] == 72
+
+
+@pytest.mark.parametrize("name", ["key", "model", "after", "status", "created_after", "limit"])
+def test_a_nul_character_in_the_query_is_422(api, name):
+    answer = api.get("/batch/v1/jobs", {name: "a\0"})
+    assert answer.status_code == 422
+    assert name in answer.json()["detail"]

@@ -1,55 +1,57 @@
 """Every state a job or an input can be in × every endpoint: the answer that the references document, from these tables.
 
 `200 cancelled` is a code and the status in the body; where a refusal changes the status, it stands behind an arrow.
-Bodies are judged by the schemas of reference 003.
+Bodies are judged by the schemas of reference 003 and by our own.
 """
 
 import uuid
-from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from accounts.models import Organization
-from anex.core import clock
 from jobs.lifecycle import Status
-from jobs.models import Input, Job
-from jobs.services import erasing
-from jobs.services.inputs import UPLOAD_GRACE
-from jobs.storage import store
-from tests.factories import make_input
-from tests.jobs import stored
+from jobs.models import Input
+from tests.contract import described
 from tests.jobs.api import stages
+from tests.jobs.api.states import INPUT_STATES, JOB_STATES
 from tests.jobs.api.test_reference_schemas import judged
 
 JOBS = """
-job                          | getJob          | approveJob       | cancelJob      | getJobResult  | deleteJobData
-submitted                    | 200 submitted   | 409              | 200 cancelled  | 409           | 200 cancelled
-estimating                   | 200 estimating  | 409              | 409            | 409           | 202 cancelled
-quoted                       | 200 cost_ready  | 200 in_progress  | 200 cancelled  | 409           | 200 cancelled
-quoted, lapsed               | 200 cost_ready  | 409 → cancelled  | 200 cancelled  | 409           | 200 cancelled
-running, nothing in flight   | 200 in_progress | 409              | 200 cancelled  | 409           | 200 cancelled
-running, rows in flight      | 200 in_progress | 409              | 200 cancelling | 409           | 202 cancelling
-running, rows answered       | 200 in_progress | 409              | 200 cancelling | 409           | 202 cancelling
-cancelling                   | 200 cancelling  | 409              | 200 cancelling | 409           | 202 cancelling
-cancelling, to be deleted    | 200 cancelling  | 409              | 200 cancelling | 409           | 202 cancelling
-finalizing                   | 200 finalizing  | 409              | 409            | 409           | 202 finalizing
-done                         | 200 done        | 409              | 409            | 200 done      | 200 done
-done, past its days          | 200 done        | 409              | 409            | 410           | 200 done
-done, to be deleted          | 200 done        | 409              | 409            | 410           | 200 done
-done, deleted                | 200 done        | 409              | 409            | 410           | 200 done
-failed with rows             | 200 failed      | 409              | 409            | 200 failed    | 200 failed
-failed without a row         | 200 failed      | 409              | 409            | 409           | 200 failed
-cancelled with rows          | 200 cancelled   | 409              | 409            | 200 cancelled | 200 cancelled
-cancelled without a row      | 200 cancelled   | 409              | 409            | 409           | 200 cancelled
-cancelled, deleted           | 200 cancelled   | 409              | 409            | 410           | 200 cancelled
+job                             | getJob          | approveJob      | cancelJob      | getJobResult  | deleteJobData
+submitted                       | 200 submitted   | 409             | 200 cancelled  | 409           | 200 cancelled
+estimating                      | 200 estimating  | 409             | 409            | 409           | 202 cancelled
+quoted                          | 200 cost_ready  | 200 in_progress | 200 cancelled  | 409           | 200 cancelled
+quoted, lapsed                  | 200 cost_ready  | 409 → cancelled | 200 cancelled  | 409           | 200 cancelled
+running, nothing in flight      | 200 in_progress | 409             | 200 cancelled  | 409           | 200 cancelled
+running, rows in flight         | 200 in_progress | 409             | 200 cancelling | 409           | 202 cancelling
+running, rows answered          | 200 in_progress | 409             | 200 cancelling | 409           | 202 cancelling
+paused, nothing in flight       | 200 in_progress | 409             | 200 cancelled  | 409           | 200 cancelled
+paused, rows in flight          | 200 in_progress | 409             | 200 cancelling | 409           | 202 cancelling
+paused, rows answered           | 200 in_progress | 409             | 200 cancelling | 409           | 202 cancelling
+cancelling                      | 200 cancelling  | 409             | 200 cancelling | 409           | 202 cancelling
+cancelling, to be deleted       | 200 cancelling  | 409             | 200 cancelling | 409           | 202 cancelling
+cancelling, once paused         | 200 cancelling  | 409             | 200 cancelling | 409           | 202 cancelling
+finalizing                      | 200 finalizing  | 409             | 409            | 409           | 202 finalizing
+done                            | 200 done        | 409             | 409            | 200 done      | 200 done
+done, past its days             | 200 done        | 409             | 409            | 410           | 200 done
+done, to be deleted             | 200 done        | 409             | 409            | 410           | 200 done
+done, deleted                   | 200 done        | 409             | 409            | 410           | 200 done
+done, every row answered        | 200 done        | 409             | 409            | 200 done      | 200 done
+done, its input past its days   | 200 done        | 409             | 409            | 200 done      | 200 done
+failed with rows                | 200 failed      | 409             | 409            | 200 failed    | 200 failed
+failed without a row            | 200 failed      | 409             | 409            | 409           | 200 failed
+failed before rows were counted | 200 failed      | 409             | 409            | 409           | 200 failed
+cancelled with rows             | 200 cancelled   | 409             | 409            | 200 cancelled | 200 cancelled
+cancelled without a row         | 200 cancelled   | 409             | 409            | 409           | 200 cancelled
+cancelled, once paused          | 200 cancelled   | 409             | 409            | 409           | 200 cancelled
+cancelled, deleted              | 200 cancelled   | 409             | 409            | 410           | 200 cancelled
 """
 INPUTS = """
 input                        | getInput            | createJob
 awaited                      | 200 awaiting_upload | 409
 landed, not looked at yet    | 200 ready           | 201 submitted
 never came                   | 200 expired         | 409
+to be copied                 | 200 pending         | 409
 being copied                 | 200 copying         | 409
 not copied                   | 200 failed          | 409
 ready                        | 200 ready           | 201 submitted
@@ -71,8 +73,6 @@ PATHS = {
     "resumeJob": ("post", "/jobs/{0}/resume"),
     "retryJob": ("post", "/jobs/{0}/retry"),
 }
-NO_ROW = {"result_key": "", "result_rows": None, "success_rows": 0, "partial": False}
-HOUR = timedelta(hours=1)
 
 
 def cells(table: str) -> list[Any]:
@@ -85,71 +85,6 @@ def cells(table: str) -> list[Any]:
     ]
 
 
-def running(acme: Organization, **fields: Any) -> Job:
-    job = stages.running(acme, **fields)
-    stages.claim(job, by=stages.worker())
-    return job
-
-
-def answered(acme: Organization) -> Job:
-    job = stages.running(acme)
-    stages.part(job)
-    return job
-
-
-def deleted(acme: Organization, status: Status = Status.DONE) -> Job:
-    job = stored.ended(acme, status)
-    erasing.erase(job)
-    return job
-
-
-JOB_STATES: dict[str, Callable[[Organization], Job]] = {
-    "submitted": stages.submitted,
-    "estimating": lambda acme: stages.submitted(acme, status=Status.ESTIMATING),
-    "quoted": stages.quoted,
-    "quoted, lapsed": lambda acme: stages.quoted(acme, approval_expires_at=clock.now()),
-    "running, nothing in flight": stages.running,
-    "running, rows in flight": running,
-    "running, rows answered": answered,
-    "cancelling": lambda acme: running(acme, status=Status.CANCELLING),
-    "cancelling, to be deleted": lambda acme: running(acme, status=Status.CANCELLING, deletion_asked_at=clock.now()),
-    "finalizing": lambda acme: stages.running(acme, status=Status.FINALIZING),
-    "done": stages.ended,
-    "done, past its days": lambda acme: stages.ended(acme, data_expires_at=clock.now()),
-    "done, to be deleted": lambda acme: stages.ended(acme, deletion_asked_at=clock.now()),
-    "done, deleted": deleted,
-    "failed with rows": lambda acme: stages.ended(acme, Status.FAILED, failure_code="internal_error"),
-    "failed without a row": lambda acme: stages.ended(acme, Status.FAILED, **NO_ROW, failure_code="invalid_input"),
-    "cancelled with rows": lambda acme: stages.ended(acme, Status.CANCELLED),
-    "cancelled without a row": lambda acme: stages.ended(acme, Status.CANCELLED, **NO_ROW),
-    "cancelled, deleted": lambda acme: deleted(acme, Status.CANCELLED),
-}
-
-
-def awaited(acme: Organization, **fields: Any) -> Input:
-    defaults = {"status": "awaiting_upload", "etag": "", "size_bytes": None, "upload_expires_at": clock.now() + HOUR}
-    return make_input(acme, **(defaults | fields))
-
-
-def landed(acme: Organization) -> Input:
-    source = awaited(acme)
-    store().put(source.key, b"rows\n")
-    return source
-
-
-INPUT_STATES: dict[str, Callable[[Organization], Input]] = {
-    "awaited": awaited,
-    "landed, not looked at yet": landed,
-    "never came": lambda acme: awaited(acme, upload_expires_at=clock.now() - UPLOAD_GRACE),
-    "being copied": lambda acme: make_input(acme, status="copying"),
-    "not copied": lambda acme: make_input(acme, status="failed"),
-    "ready": make_input,
-    "past its days": lambda acme: make_input(acme, expires_at=clock.now()),
-    "expired": lambda acme: make_input(acme, status="expired"),
-    "deleted with another job": lambda acme: deleted(acme).input,
-}
-
-
 def call(api, operation: str, id: object, body: Any = None):
     method, path = PATHS[operation]
     return getattr(api, method)(f"/batch/v1{path.format(id)}", body, format="json")
@@ -158,7 +93,7 @@ def call(api, operation: str, id: object, body: Any = None):
 def assert_documented(operation: str, answer: Any, documented: str) -> str | None:
     """The status the documented answer names, after comparing the rest."""
     code, _, status = documented.partition(" ")
-    assert judged(operation, answer) == int(code)
+    assert judged(operation, answer) == described.judged(operation, answer) == int(code)
     if code.startswith("2"):
         assert answer.json()["status"] == status
     else:
@@ -178,6 +113,15 @@ def test_a_job_answers_as_documented(api, acme, state, operation, documented):
         assert ("message" in answer.json()) is (answer.status_code == 202) is (job.data_deleted_at is None)
     resent = "false" if answer.status_code == 409 and operation != "getJobResult" else None
     assert answer.get("x-should-retry") == resent
+
+
+def test_every_status_and_every_operation_has_its_answers(acme):
+    assert {row.values[0] for row in cells(JOBS)} == set(JOB_STATES)
+    assert {make(acme).status for make in JOB_STATES.values()} == set(Status)
+    assert {row.values[0] for row in cells(INPUTS)} == set(INPUT_STATES)
+    assert {make(acme).status for make in INPUT_STATES.values()} == set(Input.State)
+    ours = {name for name, operation in described.operations().items() if operation["tags"] != ["realtime"]}
+    assert ours == set(PATHS)
 
 
 @pytest.mark.parametrize(("state", "operation", "documented"), cells(INPUTS))

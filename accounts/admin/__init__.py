@@ -1,0 +1,12 @@
+"""Customers for staff: organizations, plans, people, keys, freezes, e-mails and the audit record, all read-only."""
+
+from django.contrib import admin
+
+from accounts.admin import callers, freezes, organizations, plans, records
+
+__all__ = ["callers", "freezes", "organizations", "plans", "records"]
+
+# These come with editable pages of their libraries; what they hold is changed by its owners.
+LIBRARIES = ("auth", "account", "mfa", "usersessions", "socialaccount")
+for _model in [model for model in admin.site._registry if model._meta.app_label in LIBRARIES]:
+    admin.site.unregister(_model)

@@ -1,5 +1,6 @@
 """The API description: OpenAPI 3.1, generated once per process from what the views declare."""
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -26,10 +27,16 @@ def as_yaml() -> bytes:
 
 def declare_waits(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """A hook of drf-spectacular: `Retry-After` on every answer that asks to wait."""
-    operations = (operation for path in result["paths"].values() for operation in path.values())
-    for responses in (operation["responses"] for operation in operations):
+    for responses in (operation["responses"] for operation in _operations(result)):
         for status in WITH_WAIT & set(responses):
             responses[status]["headers"] = {"Retry-After": RETRY_AFTER}
+    return result
+
+
+def require_bodies(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """A hook of drf-spectacular, which takes a body for optional where every field of it is."""
+    for body in (operation["requestBody"] for operation in _operations(result) if "requestBody" in operation):
+        body["required"] = True
     return result
 
 
@@ -39,6 +46,10 @@ def loosen_unions(result: dict[str, Any], **_: Any) -> dict[str, Any]:
         if "oneOf" in schema:
             schema["anyOf"] = schema.pop("oneOf")
     return result
+
+
+def _operations(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    return (operation for path in result["paths"].values() for operation in path.values())
 
 
 def _generate() -> dict[str, Any]:

@@ -31,5 +31,6 @@ def spectacular(public_url: str) -> dict[str, Any]:
             "anex.docs.description.loosen_unions",
             "realtime.openapi.describe",
             "anex.docs.description.declare_waits",
+            "anex.docs.description.require_bodies",
         ],
     }

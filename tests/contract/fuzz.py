@@ -1,7 +1,8 @@
 """Schemathesis against the batch API as real processes: examples, edge cases, random data and sequences of calls.
 
-Run by `make fuzz` and `make test-all`. The platform holds inputs and jobs in every state, so that ids often name
-something. The exit status is schemathesis's: 1 when an answer breaks the description.
+Run by `make fuzz` and `make test-all`. The platform holds inputs and jobs in every lasting state, so that ids often
+name something. The exit status is schemathesis's, 1 when an answer breaks the description; 2 when an operation got
+too few cases, or never one that succeeded.
 """
 
 import json
@@ -14,9 +15,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.stack import Stack, send  # noqa: E402
+from tests.faults.books import chat_lines  # noqa: E402
+from tests.stack import Stack  # noqa: E402
 
-CASES = 60
+CASES, FEWEST = 60, 40
+# Longer than a run takes.
+SLOW = chat_lines(1, content="[[sleep 900000]]")
 # A valid body may still name a model that is not on offer. A missing header is 422 here (reference 001), where
 # schemathesis allows 401 and 403 only: `fuzz_hooks.refuses_strangers` checks it in place of the other two.
 NOT_CHECKED = "positive_data_acceptance,missing_required_header,ignored_auth"
@@ -25,14 +29,17 @@ NOT_CHECKED = "positive_data_acceptance,missing_required_header,ignored_auth"
 def main() -> int:
     """Start everything, make things to name, run schemathesis."""
     with tempfile.TemporaryDirectory(prefix="anex-fuzz-", dir="/var/tmp") as folder, Stack(Path(folder)) as stack:
+        counts = Path(folder) / "counts.json"
         environment = os.environ | {
             "SCHEMATHESIS_HOOKS": "tests.contract.fuzz_hooks",
             "ANEX_FUZZ_IDS": json.dumps(_make_things(stack)),
+            "ANEX_FUZZ_COUNTS": str(counts),
             "PYTHONPATH": str(ROOT),
             "COLUMNS": "120",
         }
         command = [
             str(Path(sys.executable).with_name("schemathesis")),
+            f"--config-file={Path(__file__).with_name('schemathesis.toml')}",
             "run",
             f"http://127.0.0.1:{stack.web_port}/openapi.json",
             f"--url=http://127.0.0.1:{stack.web_port}/batch/v1",
@@ -45,46 +52,41 @@ def main() -> int:
             "--continue-on-failure",
             *sys.argv[1:],
         ]
-        return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
+        judged = subprocess.run(command, cwd=folder, env=environment, check=False).returncode
+        return judged or _too_few(json.loads(counts.read_text()))
+
+
+def _too_few(answered: dict[str, dict[str, int]]) -> int:
+    """2 for an operation with too few cases or none that succeeded, else 0; prints what was answered how often."""
+    status = 0
+    for operation, counts in sorted(answered.items()):
+        succeeded = any(code.startswith("2") for code in counts) or operation.startswith("refuses_strangers")
+        enough = sum(counts.values()) >= FEWEST or operation.startswith("refuses_strangers")
+        status = status if succeeded and enough else 2
+        print(operation, dict(sorted(counts.items())), "" if succeeded and enough else "TOO FEW", flush=True)
+    return status
 
 
 def _make_things(stack: Stack) -> dict[str, list[str]]:
-    inputs = [_input(stack, uploaded=number > 0) for number in range(4)]
-    jobs = [_job(stack, input_id) for input_id in inputs[1:]]
-    for job_id, call in zip(jobs, ("cancel", "approve"), strict=False):
-        _call(stack, "POST", f"/jobs/{job_id}/{call}")
-    return {"inputs": inputs, "jobs": jobs}
+    """Ids of inputs, of jobs in every lasting state, and of jobs that run for as long as this takes."""
+    awaited = stack.api("POST", "/inputs", {"format": "jsonl"})["id"]
+    with_an_error = chat_lines(1) + chat_lines(1, prefix="refused", content="[[status 400]]")
+    jobs = [_job(stack, lines, verb) for lines in (with_an_error, SLOW) for verb in ("approve", "approve", "cancel")]
+    jobs += [stack.submit(chat_lines(1), max_output_tokens=64), _job(stack, ["no row"])]
+    for job_id in jobs[:2]:
+        stack.wait_for(job_id, "done")
+    running = [_job(stack, SLOW, "approve") for _ in range(3)]
+    inputs = [str(input_id) for (input_id,) in stack.query("SELECT id FROM jobs_input")]
+    return {"inputs": [awaited, *inputs], "jobs": jobs, "running": running}
 
 
-def _input(stack: Stack, *, uploaded: bool) -> str:
-    made = _call(stack, "POST", "/inputs", {"format": "jsonl"})
-    if uploaded:
-        row = {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions"}
-        row["body"] = {"messages": [{"role": "user", "content": "Hello"}]}
-        _upload(made["upload_url"], made["fields"], json.dumps(row).encode())
-    return str(made["id"])
-
-
-def _job(stack: Stack, input_id: str) -> str:
-    body = {"input_id": input_id, "model": "scripted", "max_output_tokens": 64}
-    return str(_call(stack, "POST", "/jobs", body)["id"])
-
-
-def _upload(url: str, fields: dict[str, str], content: bytes) -> None:
-    boundary = "anex-fuzz"
-    parts = [f'--{boundary}\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n' for k, v in fields.items()]
-    parts.append(f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="rows.jsonl"\r\n\r\n')
-    body = "".join(parts).encode() + content + f"\r\n--{boundary}--\r\n".encode()
-    status, answer = send(url, "POST", body, {"Content-Type": f"multipart/form-data; boundary={boundary}"})
-    assert status in (200, 201, 204), answer
-
-
-def _call(stack: Stack, method: str, path: str, body: object = None) -> dict:
-    headers = {"Authorization": f"Bearer {stack.secret}", "Content-Type": "application/json"}
-    url = f"http://127.0.0.1:{stack.web_port}/batch/v1{path}"
-    status, answer = send(url, method, None if body is None else json.dumps(body), headers)
-    print(f"{method} {path}: {status}", flush=True)
-    return dict(json.loads(answer))
+def _job(stack: Stack, lines: list[str], verb: str = "") -> str:
+    """A job with a price (or refused for what its rows say), then approved or cancelled."""
+    job_id = stack.submit(lines, max_output_tokens=64)
+    stack.wait_until_priced(job_id)
+    if verb:
+        stack.api("POST", f"/jobs/{job_id}/{verb}")
+    return job_id
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
-"""What schemathesis does besides: ids that exist, in about half of the places, and our own check of the key."""
+"""What schemathesis does besides: ids that exist, our own check of the key, and a count of what was answered."""
 
+import atexit
 import json
 import os
+from collections import Counter, defaultdict
+from pathlib import Path
 from typing import Any
 
 import requests
@@ -9,21 +12,36 @@ import schemathesis
 from schemathesis import GenerationMode
 
 IDS: dict[str, list[str]] = json.loads(os.environ["ANEX_FUZZ_IDS"])
+answered: dict[str, Counter[int]] = defaultdict(Counter)
 
 
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: Any) -> None:
-    """Turns half of the valid requests into ones that may succeed; the case's id decides, so it can be repeated."""
+    """Turns most of the valid requests into ones that may succeed; the case's id decides, so it can be repeated."""
     chosen = sum(case.id.encode())
-    if case.meta is None or case.meta.generation.mode is not GenerationMode.POSITIVE or chosen % 2:
+    if case.meta is None or case.meta.generation.mode is not GenerationMode.POSITIVE or chosen % 4 == 0:
         return
     if "id" in (case.path_parameters or {}):
-        known = IDS["inputs" if case.path.startswith("/inputs") else "jobs"]
-        case.path_parameters["id"] = known[chosen // 2 % len(known)]
-    if case.method == "POST" and case.path == "/inputs":
+        case.path_parameters["id"] = _known(_kind(case.path), chosen)
+    operation = case.operation.label
+    if operation == "GET /jobs" and case.query:
+        # A cursor that was made up is refused before anything else is looked at.
+        case.query.pop("after", None)
+    elif operation == "POST /inputs" and chosen % 2:
         case.body = {"format": "jsonl"}
-    elif case.method == "POST" and case.path == "/jobs":
-        case.body = {"input_id": IDS["inputs"][chosen // 2 % len(IDS["inputs"])], "model": "scripted"}
+    elif operation == "POST /jobs" and isinstance(case.body, dict):
+        options = {} if chosen % 2 else {name: case.body[name] for name in case.body if name != "input_s3_uri"}
+        case.body = options | {"input_id": _known("inputs", chosen), "model": "scripted"}
+
+
+def _kind(path: str) -> str:
+    if path.startswith("/inputs"):
+        return "inputs"
+    return "running" if path.endswith(("/pause", "/resume")) else "jobs"
+
+
+def _known(kind: str, chosen: int) -> str:
+    return IDS[kind][chosen // 4 % len(IDS[kind])]
 
 
 @schemathesis.check
@@ -40,4 +58,18 @@ def refuses_strangers(context: Any, response: Any, case: Any) -> None:
             data=response.request.body,
             timeout=30,
         )
+        answered[f"refuses_strangers {case.operation.label}"][again.status_code] += 1
         assert again.status_code == status, f"{again.status_code} to {headers or 'no header'}"
+
+
+@schemathesis.hook
+def after_call(context: Any, case: Any, response: Any) -> None:
+    """Counts the answer, unless it is one to a method that the path does not take."""
+    if case.method.lower() == case.operation.method.lower():
+        answered[case.operation.label][response.status_code] += 1
+
+
+@atexit.register
+def tell() -> None:
+    """Leaves the counts for `fuzz`."""
+    Path(os.environ["ANEX_FUZZ_COUNTS"]).write_text(json.dumps(answered))

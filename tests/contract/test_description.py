@@ -3,7 +3,7 @@
 A request may be looser here (null counts as left out, bounds may be wider); an answer may not.
 """
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -13,8 +13,8 @@ from openapi_spec_validator import validate
 from anex.docs import description
 from tests.contract.reference import DOCUMENT, METHODS, OPERATIONS, SCHEMAS
 
-# A number may be bounded more widely by us, never more narrowly.
-LOWER, UPPER = ("minimum", "exclusiveMinimum", "minItems", "minProperties"), ("maximum", "maxItems", "maxProperties")
+LOWER = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
+BOUNDS = (*LOWER, "maximum", "maxLength", "maxItems", "maxProperties")
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,7 @@ def test_every_operation_of_the_reference_is_there(method: str, path: str, ours:
 def test_every_body_is_the_one_the_reference_names(method: str, path: str, ours: dict[str, Any]) -> None:
     wanted, given = DOCUMENT["paths"][path][method], ours["paths"][path][method]
     assert named(wanted.get("requestBody", {}), DOCUMENT) == named(given.get("requestBody", {}), ours)
+    assert wanted.get("requestBody", {}).get("required") == given.get("requestBody", {}).get("required")
     for status, response in wanted["responses"].items():
         assert named(response, DOCUMENT) <= named(given["responses"][status], ours), status
         assert set(response.get("headers", {})) <= set(given["responses"][status].get("headers", {})), status
@@ -54,7 +55,7 @@ def test_every_body_is_the_one_the_reference_names(method: str, path: str, ours:
 @pytest.mark.parametrize("name", sorted(SCHEMAS))
 def test_every_schema_of_the_reference_is_there(name: str, ours: dict[str, Any]) -> None:
     given = ours["components"]["schemas"][name]
-    assert list(differences(SCHEMAS[name], given, ours, looser={"null"} if name.endswith("Request") else set())) == []
+    assert list(differences(SCHEMAS[name], given, ours, taken=name.endswith("Request"))) == []
 
 
 def test_a_finished_input_copy_is_announced_as_the_reference_says(ours: dict[str, Any]) -> None:
@@ -92,37 +93,46 @@ def refs(schema: dict[str, Any], document: dict[str, Any]) -> Iterator[str]:
 
 
 def differences(
-    wanted: dict[str, Any],
-    given: dict[str, Any],
-    document: dict[str, Any],
-    at: str = "",
-    looser: Set[str] = frozenset(),
+    wanted: dict[str, Any], given: dict[str, Any], document: dict[str, Any], at: str = "", *, taken: bool = False
 ) -> Iterator[str]:
-    """What the reference promises of a schema and ours does not keep; `looser` types may be taken besides."""
+    """What the reference promises of a schema and ours does not keep; what is `taken` may be looser, null besides."""
     wanted, given = resolved(wanted, DOCUMENT), resolved(given, document)
-    if types(wanted) and types(wanted) | looser != types(given) | looser:
-        yield f"{at}: {sorted(types(given))}, not {sorted(types(wanted))}"
-    if values(wanted) and not values(wanted) <= values(given):
-        yield f"{at}: lacks the values {values(wanted) - values(given)}"
-    if "format" in wanted and wanted["format"] != given.get("format"):
-        yield f"{at}: format {given.get('format')}, not {wanted['format']}"
-    if wanted.get("deprecated", False) and not given.get("deprecated", False):
-        yield f"{at}: is not marked as deprecated"
-    yield from (f"{at}: {bound} {given.get(bound)}" for bound in LOWER if given.get(bound, 0) > wanted.get(bound, 0))
-    yield from (
-        f"{at}: {b} {given.get(b)}, not {wanted[b]}" for b in UPPER if b in wanted and given.get(b) != wanted[b]
-    )
-    missing = set(wanted.get("required", [])) ^ set(given.get("required", [])) & set(wanted.get("properties", {}))
-    if missing:
-        yield f"{at}: required differs by {sorted(missing)}"
+    yield from (f"{at}: {problem}" for problem in own_differences(wanted, given, taken=taken))
     for name, schema in wanted.get("properties", {}).items():
         if name not in given.get("properties", {}):
             yield f"{at}.{name}: is missing"
         else:
-            yield from differences(schema, given["properties"][name], document, f"{at}.{name}", looser)
+            yield from differences(schema, given["properties"][name], document, f"{at}.{name}", taken=taken)
     for inner in ("items", "additionalProperties"):
-        if isinstance(wanted.get(inner), dict) and wanted[inner]:
-            yield from differences(wanted[inner], given.get(inner) or {}, document, f"{at}.{inner}", looser)
+        if isinstance(wanted.get(inner), dict):
+            yield from differences(wanted[inner], given.get(inner) or {}, document, f"{at}.{inner}", taken=taken)
+    for choice in wanted.get("oneOf", []):
+        twin = next((other for other in given.get("oneOf", []) if types(other) == types(choice)), {})
+        yield from differences(choice, twin, document, f"{at}.{sorted(types(choice))}", taken=taken)
+
+
+def own_differences(wanted: dict[str, Any], given: dict[str, Any], *, taken: bool) -> Iterator[str]:
+    """What a schema says of itself, without what is inside it."""
+    more = types(given) - types(wanted) - ({"null"} if taken else set())
+    if types(wanted) and (more or types(wanted) - types(given)):
+        yield f"{sorted(types(given))}, not {sorted(types(wanted))}"
+    if values(wanted) and not values(wanted) <= values(given):
+        yield f"lacks the values {values(wanted) - values(given)}"
+    if "string" in types(wanted) and wanted.get("format") != given.get("format"):
+        yield f"format {given.get('format')}, not {wanted.get('format')}"
+    if wanted.get("deprecated", False) and not given.get("deprecated", False):
+        yield "is not marked as deprecated"
+    yield from (f"{bound} differs" for bound in BOUNDS if not is_kept(bound, wanted, given, taken=taken))
+    required = set(given.get("required", [])) & set(wanted.get("properties", {}))
+    if required != set(wanted.get("required", [])):
+        yield f"requires {sorted(required)}"
+
+
+def is_kept(bound: str, wanted: dict[str, Any], given: dict[str, Any], *, taken: bool) -> bool:
+    """Whether a bound is the reference's; a lower one of what is taken may be lower, what is answered may be closer."""
+    if taken and bound in LOWER:
+        return bool(given.get(bound, 0) <= wanted.get(bound, 0))
+    return given.get(bound) == wanted.get(bound) or (bound not in wanted and not taken)
 
 
 def resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:

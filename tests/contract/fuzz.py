@@ -60,10 +60,9 @@ def _too_few(answered: dict[str, dict[str, int]]) -> int:
     """2 for an operation with too few cases or none that succeeded, else 0; prints what was answered how often."""
     status = 0
     for operation, counts in sorted(answered.items()):
-        succeeded = any(code.startswith("2") for code in counts) or operation.startswith("refuses_strangers")
-        enough = sum(counts.values()) >= FEWEST or operation.startswith("refuses_strangers")
-        status = status if succeeded and enough else 2
-        print(operation, dict(sorted(counts.items())), "" if succeeded and enough else "TOO FEW", flush=True)
+        enough = sum(counts.values()) >= FEWEST and any(code.startswith("2") for code in counts)
+        status = status if enough else 2
+        print(operation, dict(sorted(counts.items())), "" if enough else "TOO FEW", flush=True)
     return status
 
 

@@ -4,10 +4,16 @@ Bodies are judged by our own API description.
 """
 
 import pytest
+from rest_framework.test import APIClient
 
+from accounts.models import Organization
+from anex.core import clock
 from jobs.lifecycle import Status
 from jobs.models import Job
 from tests.contract import described
+from tests.factories import make_key
+from tests.jobs.api import stages
+from tests.jobs.api.conftest import client_of
 from tests.jobs.api.states import JOB_STATES
 from tests.jobs.api.test_answers_by_status import call, cells
 
@@ -81,3 +87,26 @@ def test_a_job_is_listed_as_it_is_polled(api, acme, state):
     assert answer.json() == {"data": [whole], "has_more": False, "next_cursor": None}
     others = ",".join(status for status in Status if status != job.status)
     assert call(api, "listJobs", "", {"status": others}).json()["data"] == []
+
+
+@pytest.mark.parametrize("operation", ["listJobs", "pauseJob", "resumeJob", "retryJob"])
+def test_a_caller_who_may_not_is_refused(globex, operation):
+    suspended, stranger, nobody = client_of(make_key(globex)), APIClient(), APIClient()
+    stranger.credentials(HTTP_AUTHORIZATION="Bearer sk-unknown")
+    Organization.objects.filter(pk=globex.pk).update(suspended_at=clock.now())
+    for client, status in ((suspended, 403), (stranger, 401), (nobody, 422)):
+        assert described.judged(operation, call(client, operation, globex.pk)) == status
+
+
+def test_either_api_pauses_resumes_and_lists_a_job_of_the_other_region(api, acme):
+    job = stages.running(acme, region="eu")
+    assert call(api, "pauseJob", job.pk).json()["paused"]
+    assert not call(api, "resumeJob", job.pk).json()["paused"]
+    assert [listed["data_residency"] for listed in call(api, "listJobs", "").json()["data"]] == ["eu"]
+
+
+def test_a_job_of_the_other_region_is_retried_there(api, acme, settings):
+    settings.ANEX_OTHER_REGION_URL = "https://api-eu.example"
+    answer = call(api, "retryJob", stages.ended(acme, region="eu").pk)
+    assert described.judged("retryJob", answer) == 421
+    assert (answer.json()["residency"], answer.json()["api"]) == ("eu", "https://api-eu.example")

@@ -14,7 +14,7 @@ from tests.factories import make_input, make_key
 from tests.jobs.api import stages
 from tests.jobs.api.conftest import client_of
 
-POSTS = ["/inputs", "/jobs", "/jobs/{0}/approve", "/jobs/{0}/cancel"]
+POSTS = ["/inputs", "/jobs", *(f"/jobs/{{0}}/{verb}" for verb in ("approve", "cancel", "pause", "resume", "retry"))]
 
 
 def allow(**terms):

@@ -6,7 +6,7 @@ RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
 	@echo "make test          all tests on embedded services; ARGS passes options to pytest"
-	@echo "make test-all      the tests and the demo from clean clones, on every supported Python found"
+	@echo "make test-all      the demo, the tests and the fuzzing from clean clones, on every supported Python found"
 	@echo "make fuzz          made-up and hostile requests against the batch API; part of make test-all"
 	@echo "make lint          ruff, mypy --strict, import contracts"
 	@echo "make audit         asks a database of advisories about what is installed; says so where none is reachable"

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFieldsSent
 from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from rest_framework import exceptions
@@ -59,6 +59,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     """
     if isinstance(error, RequestDataTooBig):
         error = TooLarge("The body of this request is too large: files are uploaded, not sent here.")
+    if isinstance(error, TooManyFieldsSent):
+        error = Unprocessable("The query has too many parameters.")
     if isinstance(error, OperationalError | InterfaceError):
         log.warning("the database is away: %s", type(error).__name__)
         error = Unavailable(_DATABASE_AWAY)

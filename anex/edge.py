@@ -21,13 +21,13 @@ from limits.aio.strategies import SlidingWindowCounterRateLimiter
 from redis.exceptions import RedisError
 
 from anex.core import clock
+from anex.refusals import API_PATHS
 
 log = logging.getLogger(__name__)
 
 Scope = dict[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]
 
-PATHS = ("/batch/", "/realtime/", "/v1/", "/openai/")
 PATIENCE_S = 0.25
 # How long nothing is counted after Valkey did not answer.
 REST_S = 5.0
@@ -56,7 +56,7 @@ class RateLimit:
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Pass the request on, or answer 429."""
-        wait_s = await self._wait_s(scope) if scope["type"] == "http" and scope["path"].startswith(PATHS) else 0
+        wait_s = await self._wait_s(scope) if scope["type"] == "http" and scope["path"].startswith(API_PATHS) else 0
         if wait_s:
             await _refuse(send, wait_s)
         else:
@@ -79,9 +79,10 @@ class RateLimit:
 
     def _counted(self, scope: Scope) -> Iterator[tuple[RateLimitItem, str]]:
         yield self._address_rate, f"address:{client_address(scope)}"
-        # The whole header and not the key's id in it, which is no secret: nobody uses up what is another's.
-        if key := _header(scope, b"authorization"):
-            yield self._key_rate, f"key:{hashlib.sha256(key).hexdigest()}"
+        # The whole credential and not the key's id in it, which is no secret: nobody uses up what is another's. Without
+        # the scheme, whose case and distance are the client's to choose (`keys.authenticate`).
+        if words := _header(scope, b"authorization").decode("latin-1").split():
+            yield self._key_rate, f"key:{hashlib.sha256(words[-1].encode()).hexdigest()}"
 
 
 def client_address(scope: Scope) -> str:

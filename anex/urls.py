@@ -7,6 +7,7 @@ from django.urls import include, path
 # Signing in is limited in one place, and asks for the e-mail address there.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
+handler400 = "anex.refusals.bad_request"
 handler404 = "anex.refusals.not_found"
 handler500 = "anex.refusals.server_error"
 admin.site.index_title = "Staff area"

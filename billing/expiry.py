@@ -1,7 +1,7 @@
 """How much of a grant is unspent: pure arithmetic over the grants of one account and what was spent since.
 
 Credits that expire are spent before all others, the soonest to expire first. What an expired grant left behind
-(because it was held for running work) goes on being spent first.
+(because it was held for running work) goes on being spent first, and is taken back when it is released.
 """
 
 from collections.abc import Sequence

@@ -145,6 +145,7 @@ class Grant(models.Model):
     expires_at = models.DateTimeField()
     expired_at = models.DateTimeField(null=True)
     expired_nano = models.BigIntegerField(null=True, help_text="What was unspent and taken back")
+    held_nano = models.BigIntegerField(default=0, db_default=0, help_text="What was held at its end and may come back")
 
     class Meta:
         constraints: ClassVar = [
@@ -160,7 +161,8 @@ class Grant(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            models.Index(fields=["expires_at"], condition=Q(expired_at=None), name="grants_that_will_expire")
+            models.Index(fields=["expires_at"], condition=Q(expired_at=None), name="grants_that_will_expire"),
+            models.Index(fields=["account"], condition=Q(held_nano__gt=0), name="grants_still_held"),
         ]
 
     def __str__(self) -> str:

@@ -1,5 +1,7 @@
 """Work for staff: jobs with their steps, inputs, chunks and workers, all read-only."""
 
+from urllib.parse import urlsplit
+
 from django.contrib import admin
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -126,12 +128,18 @@ class WorkerAdmin(ReadOnlyAdmin):
 class WebhookEndpointAdmin(ReadOnlyAdmin):
     """Where organizations are told of their jobs; secrets are theirs alone."""
 
-    list_display = ("id", "organization", "url", "created_at", "failing_since", "disabled_reason", "deleted_at")
+    list_display = ("id", "organization", "host", "created_at", "failing_since", "disabled_reason", "deleted_at")
     list_filter = ("disabled_reason",)
     list_select_related = ("organization",)
     search_fields = ("id", "organization__name")
-    exclude = ("sealed_secret", "sealed_previous")
+    exclude = ("url", "sealed_secret", "sealed_previous")
+    readonly_fields = ("host",)
     ordering = ("-created_at",)
+
+    @admin.display
+    def host(self, endpoint: WebhookEndpoint) -> str:
+        """Where it leads; the rest of an address may be a token of the receiver's."""
+        return urlsplit(endpoint.url).netloc
 
 
 @admin.register(WebhookDelivery)

@@ -71,5 +71,5 @@ def retry_after_seconds(header: str | None, *, now: datetime) -> float:
         return float(text[:10])
     try:
         return max(0.0, (parsedate_to_datetime(text) - now).total_seconds())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return 0.0

@@ -29,7 +29,7 @@ class Caller:
     """Requests of one client; `passed` of them reached the application."""
 
     address: str = field(default_factory=someone)
-    key: str = field(default_factory=lambda: f"Bearer sk-{uuid.uuid4()}")
+    key: str | bytes = field(default_factory=lambda: f"Bearer sk-{uuid.uuid4()}")
     passed: int = 0
 
     async def app(self, scope, receive, send) -> None:
@@ -37,7 +37,8 @@ class Caller:
 
     async def send(self, limit: RateLimit, times: int = 1, path: str = "/batch/v1/jobs") -> dict:
         limit._app = self.app
-        headers = [(b"authorization", self.key.encode())] if self.key else []
+        key = self.key if isinstance(self.key, bytes) else self.key.encode()
+        headers = [(b"authorization", key)] if key else []
         scope = {"type": "http", "path": path, "headers": headers, "client": (self.address, 1)}
         sent: list[dict] = []
 
@@ -103,6 +104,15 @@ async def test_a_key_is_counted_wherever_it_calls_from_and_is_not_anothers(limit
     impostor = Caller(key=f"{key[:20]}-guessed")
     await impostor.send(limit)
     assert impostor.passed == 1
+
+
+async def test_a_key_is_one_key_however_its_header_is_written(limit):
+    key = f"sk-{uuid.uuid4()}"
+    spellings = (f"Bearer {key}", f"bearer {key}", f"  BEARER   {key} ", f"bEARER \x1c{key}\x85".encode("latin-1"))
+    callers = [Caller(key=spelling) for spelling in spellings]
+    for caller in callers:
+        await caller.send(limit)
+    assert [caller.passed for caller in callers] == [1, 1, 1, 0]
 
 
 async def test_an_address_is_counted_whatever_keys_it_tries(limit):

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from tests.factories import make_user, pass_second_factor
+from tests.factories import make_key, make_user, pass_second_factor
 
 pytestmark = pytest.mark.django_db
 HOSTILE_COOKIE = 'anex_session="\\000abcdefghijk"'
@@ -23,6 +23,42 @@ def visitor() -> Client:
 def test_unknown_paths_of_the_api_are_refused_in_json(visitor, method, path):
     answer = visitor.generic(method, f"/batch/v1/{path}")
     assert (answer.status_code, answer.json()) == (404, {"detail": "There is no such endpoint."})
+
+
+@pytest.mark.parametrize("path", ["/v1/", "/v1/nothing", "/v1/%00", "/openai/v1/models"])
+def test_unknown_paths_for_openais_clients_are_refused_as_they_read_it(visitor, path):
+    answer = visitor.get(path)
+    assert answer.status_code == 404
+    assert answer.json()["error"] == {
+        "message": "There is no such endpoint.",
+        "type": "invalid_request_error",
+        "code": "not_found",
+        "param": None,
+    }
+
+
+MANY = "&".join(f"a{number}=1" for number in range(1500))
+
+
+def test_a_query_of_too_many_parameters_is_refused_in_the_form_of_the_surface(visitor):
+    key = {"Authorization": make_key().header}
+    listed = visitor.get(f"/batch/v1/jobs?{MANY}", headers=key)
+    assert (listed.status_code, listed.json()) == (422, {"detail": "The query has too many parameters."})
+    used = visitor.get(f"/v1/usage?{MANY}", headers=key)
+    assert (used.status_code, used.json()["error"]["code"]) == (400, "bad_request")
+    assert visitor.get(f"/jobs?{MANY}").headers["content-type"].startswith("text/html")
+
+
+def test_a_host_that_is_not_ours_is_refused_in_json(visitor, settings):
+    settings.ALLOWED_HOSTS = ["testserver"]
+    answer = visitor.post("/batch/v1/jobs", headers={"Host": "evil.example"})
+    assert (answer.status_code, list(answer.json())) == (400, ["detail"])
+    assert visitor.get("/dashboard", headers={"Host": "evil.example"}).status_code == 400
+
+
+def test_a_nul_for_openais_clients_is_refused_by_the_view(visitor):
+    answer = visitor.get("/v1/usage?group_by=%00", headers={"Authorization": make_key().header})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "group_by")
 
 
 def test_a_failure_of_ours_is_told_to_programs_in_json(visitor, monkeypatch):

@@ -1,6 +1,5 @@
 """Reads of an organization's audit record, newest first."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -10,6 +9,7 @@ from django.db.models import QuerySet
 
 from accounts.models import AuditEvent
 from accounts.selectors import actors
+from anex.core.money import cents_to_nano, format_dollars
 
 # The platform and its staff, who are not told apart (see `actors.describe`).
 ANEX = "anex"
@@ -95,6 +95,24 @@ def _entry(event: AuditEvent, names: dict[str, str]) -> Entry:
 
 
 def details_text(details: dict[str, Any]) -> str:
-    """The details as `name: value` pairs."""
-    pairs: Iterable[str] = (f"{name}: {'–' if value is None else value}" for name, value in details.items())
-    return ", ".join(pairs)
+    """The details as `name: value` pairs, in words rather than in code."""
+    return "; ".join(_pair(name.split("_"), value) for name, value in details.items())
+
+
+def _pair(words: list[str], value: Any) -> str:
+    if "cents" in words:
+        words = [word for word in words if word != "cents"] or ["amount"]
+        value = value if value is None else format_dollars(cents_to_nano(value))
+    return f"{' '.join(words)}: {_text(value)}"
+
+
+def _text(value: Any) -> str:
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return ", ".join(_text(item) for item in value) or "none"
+        case _:
+            return str(value)

@@ -8,7 +8,9 @@ answer and our note of it is what can send an e-mail twice; both then carry the 
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
+from smtplib import SMTPServerDisconnected
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -61,7 +63,8 @@ def withdraw(*, organization_id: UUID, kind: Kind, subject: str) -> None:
 def send_due(now: datetime) -> int:
     """Send what is due and answer how much was sent; safe to run twice at once.
 
-    A mail server that cannot be reached raises OSError before any attempt is counted.
+    A mail server that cannot be reached raises OSError before any attempt is counted. One that hangs up, as many do
+    after some e-mails, is called again; where it hangs up at once, OSError leaves the rest to the next sweep.
     """
     due = Alert.objects.filter(sent_at=None, next_attempt_at__lte=now, attempts__lt=MAX_ATTEMPTS)
     waiting = list(due.select_related("organization").order_by("next_attempt_at", "pk")[:_AT_ONCE])
@@ -78,6 +81,7 @@ def forget(now: datetime) -> int:
 
 
 def _send(alert: Alert, connection: BaseEmailBackend, now: datetime) -> bool:
+    fresh = connection.open()
     mine = Alert.objects.filter(pk=alert.pk, sent_at=None, attempts=alert.attempts)
     if not mine.update(attempts=F("attempts") + 1, next_attempt_at=now + wait_after(alert.attempts + 1)):
         return False
@@ -88,6 +92,10 @@ def _send(alert: Alert, connection: BaseEmailBackend, now: datetime) -> bool:
     except Exception as error:
         # Errors of a mail server quote addresses.
         log.error("alert %s was not sent: %s", alert.pk, type(error).__name__)
+        with suppress(OSError):  # a broken connection would fail the next e-mail too
+            connection.close()
+        if fresh and isinstance(error, SMTPServerDisconnected):
+            raise
         return False
     Alert.objects.filter(pk=alert.pk).update(sent_at=clock.now())
     return True

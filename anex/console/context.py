@@ -3,10 +3,23 @@
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
 
+from accounts.access import Member, acting
 from accounts.selectors import freezes
 
 
 def maintenance(request: HttpRequest) -> dict[str, Any]:
     """`api_frozen`: whether the batch API is frozen; asked only by pages that show it."""
     return {"api_frozen": lambda: freezes.is_frozen("batch")}
+
+
+def member(request: HttpRequest) -> dict[str, Any]:
+    """`member`: for whom the person acts, on the account pages too; nobody where none is signed in."""
+    return {"member": SimpleLazyObject(lambda: _member(request))}
+
+
+def _member(request: HttpRequest) -> Member | None:
+    if not request.user.is_authenticated:
+        return None
+    return getattr(request, "member", None) or acting(request)

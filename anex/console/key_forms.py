@@ -23,7 +23,8 @@ def _dollars(label: str) -> forms.DecimalField:
         min_value=Decimal("0.01"),
         max_value=_MAX_DOLLARS,
         decimal_places=2,
-        widget=forms.NumberInput(attrs={"step": "0.01", "placeholder": "No ceiling"}),
+        widget=forms.NumberInput(attrs={"step": "0.01"}),
+        help_text="Empty: no ceiling.",
     )
 
 
@@ -37,7 +38,10 @@ class KeyForm(forms.Form):
         error_messages={"required": "Choose at least one scope."},
     )
     models = forms.MultipleChoiceField(
-        required=False, label="Only these models", widget=forms.CheckboxSelectMultiple, help_text="None means every."
+        required=False,
+        label="Only these models",
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Tick none for every model.",
     )
     expires_on = forms.DateField(
         required=False, label="Last day", widget=forms.DateInput(attrs={"type": "date"}), help_text="Empty: no end."

@@ -17,7 +17,7 @@ class EndpointForm(forms.Form):
     url = forms.CharField(
         label="Address",
         max_length=MAX_URL,
-        widget=forms.URLInput(attrs={"autocomplete": "off", "placeholder": "https://"}),
+        widget=forms.URLInput(attrs={"autocomplete": "off"}),
         help_text="HTTPS on port 443 or 8443, reachable from the internet. Redirects are not followed.",
     )
     description = forms.CharField(
@@ -31,7 +31,7 @@ class EndpointForm(forms.Form):
         label="Only these events",
         choices=[(str(event), str(event)) for event in CHOICES],
         widget=forms.CheckboxSelectMultiple,
-        help_text="None means every event.",
+        help_text="Tick none for every event.",
     )
 
     def wishes(self) -> Wishes:

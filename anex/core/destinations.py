@@ -97,7 +97,8 @@ def checked_addresses(destination: Destination, rules: Rules, deadline: float) -
         raise RefusedUrl(f"{destination.host} has no address.")
     for address in found:
         if not rules.allows(address):
-            raise RefusedUrl(f"{destination.host} leads to {address}, which is not a public address.")
+            # Not which one: what our resolver knows of inner names is ours.
+            raise RefusedUrl(f"{destination.host} leads to an address that is not public.")
     return found
 
 

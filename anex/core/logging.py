@@ -7,6 +7,8 @@ import re
 _SECRETS = (
     (re.compile(r"\b(sk-[A-Za-z0-9]{12})[A-Za-z0-9]{40}\b"), r"\1…"),
     (re.compile(r"\b(whsec_)[A-Za-z0-9+/=_-]+"), r"\1…"),
+    # What makes a link to a file one that works (S3: presigned URLs, and forms).
+    (re.compile(r"(x-amz-(?:signature|security-token)(?:=|%3D))[^\s&\"']+", re.IGNORECASE), r"\1…"),
     (re.compile(r"(/invitations/)[^\s/\"'?]{20,}(?![^\s\"'?]*/)"), r"\1…"),
     (re.compile(r"(/accounts/(?:password/reset/key|confirm-email)/)[^\s/\"'?]+"), r"\1…"),
 )

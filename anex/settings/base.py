@@ -69,6 +69,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "anex.console.context.maintenance",
+                "anex.console.context.member",
             ],
         },
     },

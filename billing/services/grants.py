@@ -4,6 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import Q
 
 from accounts.services import audit
 from anex.core import clock
@@ -60,9 +61,10 @@ def give(
 def expire_due(now: datetime) -> int:
     """Take back the unspent remainder of every grant whose end has come; answers how many grants ended.
 
-    Each account is its own transaction; safe to repeat and to run twice at once.
+    What of it is held then is taken back when it is released. Each account is its own transaction; safe to repeat and
+    to run twice at once.
     """
-    due = Grant.objects.filter(expires_at__lte=now, expired_at=None)
+    due = Grant.objects.filter(Q(expires_at__lte=now, expired_at=None) | Q(held_nano__gt=0))
     ended = 0
     for account_id in due.values_list("account_id", flat=True).distinct():
         ended += _expire_account(account_id, now)
@@ -72,13 +74,23 @@ def expire_due(now: datetime) -> int:
 @transaction.atomic
 def _expire_account(account_id: int, now: datetime) -> int:
     account = Account.objects.select_for_update(no_key=True).get(pk=account_id)
-    rows = Grant.objects.filter(account_id=account_id).order_by("given_at", "id")
+    rows = list(Grant.objects.filter(account_id=account_id).order_by("given_at", "id"))
     grants = [Expiring(row.source, row.amount_nano, row.given_at, row.expires_at, row.expired_nano) for row in rows]
-    left = unspent(grants, _spent_after_each(account_id, [grant.given_at for grant in grants]), account.held_nano)
-    due = [grant.source for grant in grants if grant.taken_nano is None and grant.expires_at <= now]
-    for source in due:
-        verbs.call("billing_expire_grant_v1", source, left[source], str(system("grants")))
-    return len(due)
+    spent = _spent_after_each(account_id, [grant.given_at for grant in grants])
+    left, unheld = unspent(grants, spent, 0), unspent(grants, spent, account.held_nano)
+    ended = 0
+    for row in rows:
+        held = left[row.source] - unheld[row.source]
+        if row.expired_at is None and row.expires_at <= now:
+            _take_back(row, unheld[row.source], held)
+            ended += 1
+        elif row.held_nano > held:
+            _take_back(row, min(unheld[row.source], row.held_nano - held), held)
+    return ended
+
+
+def _take_back(grant: Grant, unspent_nano: int, held_nano: int) -> None:
+    verbs.call("billing_expire_grant_v2", grant.source, unspent_nano, held_nano, str(system("grants")))
 
 
 def _spent_after_each(account_id: int, moments: list[datetime]) -> list[int]:

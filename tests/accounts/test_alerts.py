@@ -22,7 +22,14 @@ FACTS = {
     Kind.LOW_BALANCE: {"available": "$1.00", "threshold": "$5.00"},
     Kind.KEY_CEILING: {"name": "k", "period": "daily", "ceiling": "$1.00", "spent": "$0.80", "until": "2026-01-02"},
     Kind.JOB_AWAITING_APPROVAL: {"model": "m", "rows": 7, "quote": "$0.72", "until": "2026-01-02 00:00"},
-    Kind.JOB_DONE: {"model": "m", "charge": "$0.41", "answered": 90, "errors": 3, "until": "2026-01-02 00:00"},
+    Kind.JOB_DONE: {
+        "model": "m",
+        "charge": "$0.41",
+        "rows": 95,
+        "answered": 90,
+        "errors": 3,
+        "until": "2026-01-02 00:00",
+    },
     Kind.JOB_FAILED: {"model": "m", "charge": "$0.00", "answered": 0, "code": "invalid_input"},
 }
 

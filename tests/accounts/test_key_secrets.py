@@ -37,6 +37,7 @@ def test_revoked_in_one_process_is_refused_by_every_other_and_no_log_holds_a_sec
         web.status("Basic nothing", f"/batch/v1/jobs/{other.secret}")
         web.status(other.secret, f"/nowhere?key={other.secret}")
         web.status(other.header, "/invitations/" + "t0k3n" * 9)
+        web.status(other.header, "/storage/object/jobs/x/result.jsonl?X-Amz-Date=1&X-Amz-Signature=" + "t0k3n" * 9)
         web.status(other.header, "/accounts/password/reset/key/1-" + "t0k3n" * 9 + "/")
         web.process.send_signal(signal.SIGTERM)
         web.process.wait(timeout=30)
@@ -69,6 +70,14 @@ def test_link_of_an_invitation_is_masked_in_log_lines(django_capture_on_commit_c
     assert redact("Not Found: /invitations/new") == "Not Found: /invitations/new"
     known = "/invitations/0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f/revoke"
     assert redact(known) == known
+
+
+def test_the_signature_of_a_link_in_a_log_line_is_masked():
+    line = '"GET /storage/object/jobs/x?X-Amz-Expires=60&X-Amz-Signature=0a1b2c&response-content-type=a HTTP/1.1"'
+    assert redact(line) == line.replace("0a1b2c", "…")
+    assert redact("https://s3.test/x?X-Amz-Security-Token=AbC%2F%3D%3D&X-Amz-Date=1") == (
+        "https://s3.test/x?X-Amz-Security-Token=…&X-Amz-Date=1"
+    )
 
 
 def test_a_signing_secret_in_a_log_line_is_masked():

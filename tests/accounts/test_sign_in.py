@@ -229,3 +229,20 @@ def test_removing_second_factors_ends_every_session_and_is_audited(ada, browser,
     assert (event.target, event.reason) == (f"user:{ada.pk}", "lost the phone, showed the passport")
     with pytest.raises(Conflict):
         people.reset_second_factor(user_id=ada.pk, actor=staff, reason="again")
+
+
+def test_person_who_signs_up_is_told_to_open_the_mail_and_knows_who_wrote_it(browser, mailoutbox):
+    fields = {"email": "hedy@example.com", "password1": PASSWORD, "password2": PASSWORD}
+    html = browser.post("/accounts/signup/", fields, follow=True).content.decode()
+    assert "you can start without" not in html
+    assert "An e-mail to hedy@example.com is on its way." in html
+    assert mailoutbox[-1].subject == "Confirm your e-mail address for Anex"
+    assert "for an account on Anex" in mailoutbox[-1].body
+    assert "Hello from" not in mailoutbox[-1].body
+
+
+def test_single_address_offers_nothing_that_cannot_be_done(ada, browser):
+    sign_in(browser)
+    html = browser.get("/accounts/email/").content.decode()
+    assert "ada@example.com" in html
+    assert 'name="action_remove"' not in html

@@ -93,6 +93,37 @@ def test_what_is_held_at_the_end_counts_as_spent_and_stays(organization):
     assert balance_cents(organization) == 0
 
 
+def test_what_is_released_after_the_end_is_taken_back_then_and_once(organization):
+    give(organization, 1_000, "g")
+    give(organization, 500, "stays", days=0)
+    holds.place(organization_id=organization.pk, source="job:1", amount_nano=cents_to_nano(600), actor=ACTOR)
+    holds.place(organization_id=organization.pk, source="job:2", amount_nano=cents_to_nano(300), actor=ACTOR)
+    assert [expire(), expire()] == [1, 0]
+    assert balance_cents(organization) == 1_400
+    holds.settle(source="job:1", charge_nano=cents_to_nano(100), actor=ACTOR)
+    expire()
+    assert balance_cents(organization) == 800
+    holds.settle(source="job:2", charge_nano=0, actor=ACTOR)
+    for _ in range(2):
+        expire()
+        assert balances.get(organization.pk).available_nano == cents_to_nano(500)
+    lines = Transfer.objects.filter(kind="expiry").order_by("pk")
+    assert [line.amount_nano // 10**7 for line in lines] == [100, 500, 300]
+    assert Grant.objects.get().expired_nano == cents_to_nano(900)
+
+
+def test_credits_paid_after_the_end_are_not_taken_for_what_was_owed_then(organization):
+    give(organization, 1_000, "g")
+    holds.place(organization_id=organization.pk, source="job:1", amount_nano=cents_to_nano(200), actor=ACTOR)
+    corrections.adjust(organization_id=organization.pk, cents=-800, reason="r", source="c", actor=ACTOR)
+    expire()
+    give(organization, 700, "paid", days=0)
+    holds.settle(source="job:1", charge_nano=0, actor=ACTOR)
+    expire()
+    expire()
+    assert balance_cents(organization) == 700
+
+
 def test_hold_of_an_ended_grant_does_not_lengthen_the_next(organization):
     give(organization, 1_000, "first", days=10)
     give(organization, 1_000, "second", days=20)

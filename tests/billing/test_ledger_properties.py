@@ -151,22 +151,27 @@ class LedgerMachine(RuleBasedStateMachine):
         if added:
             self.moved.add(source)
             self.balance += cents_to_nano(cents)
-            self.ending.append({"ends": ends, "left": cents_to_nano(cents), "over": False})
+            self.ending.append({"ends": ends, "left": cents_to_nano(cents), "over": False, "held": 0})
 
     @rule(days=st.integers(0, 10))
     def expire(self, days):
         now = clock.now() + timedelta(days=days)
         held = sum(self.open.values())
         due = [grant for grant in self.ending if not grant["over"] and grant["ends"] <= now]
-        needed, spare = held, {}
+        needed, shares = held, {}
         for grant in sorted(self.ending, key=lambda grant: grant["ends"]):
-            spare[grant["ends"]] = max(0, grant["left"] - needed)
-            needed = max(0, needed - grant["left"])
+            shares[grant["ends"]] = min(grant["left"], needed)
+            needed -= shares[grant["ends"]]
         assert grants.expire_due(now) == len(due)
-        for grant in due:
-            taken = max(0, min(spare[grant["ends"]], self.balance - held))
+        for grant in self.ending:
+            share = shares[grant["ends"]]
+            spare = grant["left"] - share
+            if grant not in due:
+                spare = min(spare, max(0, grant["held"] - share))
+            taken = max(0, min(spare, self.balance - held))
             grant["left"] -= taken
-            grant["over"] = True
+            grant["held"] = share if grant in due else min(share, grant["held"])
+            grant["over"] = grant["over"] or grant in due
             self.balance -= taken
 
     @rule(nano=st.integers(1, 10**9), share=st.floats(0, 2))

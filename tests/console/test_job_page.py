@@ -139,3 +139,24 @@ def test_what_a_customer_wrote_into_a_failing_row_is_only_text(ada, acme):
         html = page_of(ada, job, tail)
         assert "&lt;script&gt;alert(1)" in html
         assert evil not in html
+
+
+def test_facts_of_the_job_move_with_its_steps(ada, acme):
+    job = scenes.done(acme)
+    assert "hx-swap-oob" not in page_of(ada, job)
+    html = page_of(ada, job, "/live")
+    assert 'id="about-job"' in html
+    assert 'hx-swap-oob="true"' in html
+    assert "kept until <time" in html
+
+
+def test_failure_of_the_whole_job_is_said_once_and_offers_no_retry_before_approval(ada, acme):
+    job = scenes.failed(acme)
+    Job.objects.filter(pk=job.pk).update(row_count=80, success_rows=0)
+    said = b"The typical answer would be cut off."
+    store().put(
+        keys.failure(job.pk), b'{"reason":"%s","errors":[{"code":"output_too_long","message":"%s"}]}' % (said, said)
+    )
+    html = page_of(ada, job)
+    assert html.count(said.decode()) == 1
+    assert "Retry failed rows" not in html

@@ -127,3 +127,19 @@ def test_sign_in_names_what_is_wrong_beside_the_form(client, db):
     answer = client.post("/accounts/login/", {"login": "ada@example.com", "password": "wrong"})
     assert answer.status_code == 200
     assert 'role="alert"' in answer.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/dashboard", "/accounts/email/", "/accounts/sessions/"])
+def test_navigation_is_the_same_on_every_page_and_holds_what_the_role_may(ada, acme, path):
+    person, member = add_member(acme, "mary"), Client()
+    member.force_login(person)
+    owner, member = ada.get(path).content.decode(), member.get(path).content.decode()
+    assert all(f'href="{link}"' in owner for link in ("/webhooks", "/audit", "/alerts", "/docs/api/reference"))
+    assert acme.name in owner
+    assert acme.name in member
+    assert 'href="/webhooks"' not in member
+    assert 'href="/audit"' not in member
+
+
+def test_name_of_a_key_is_asked_for_in_sight(ada):
+    assert 'class="visually-hidden" for="id_name"' not in ada.get("/keys").content.decode()

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
+from django.test import Client
 
 from anex.core.actors import system
 from inference import catalogue
@@ -12,7 +13,7 @@ from inference.requests.rows import RowOptions, parse
 from jobs.models import Input, Job
 from jobs.storage import store
 from tests.console import scenes
-from tests.factories import actor_of, grant_credits, make_organization, make_user
+from tests.factories import actor_of, add_member, grant_credits, make_organization, make_user
 
 SAMPLE = Path(django_settings.BASE_DIR) / "static" / "console" / "sample.jsonl"
 
@@ -127,3 +128,10 @@ def test_sample_file_is_made_of_valid_rows():
     rows = [parse(line, model=model, options=RowOptions()) for line in SAMPLE.read_bytes().splitlines()]
     assert len({row.custom_id for row in rows}) == len(rows) == 20
     assert json.loads(SAMPLE.read_bytes().splitlines()[0])["custom_id"] == "row-01"
+
+
+def test_who_may_add_credits_is_led_there_and_others_to_who_can(ada, acme, served):
+    assert '<a href="/credits/add">Add credits</a>' in ada.get("/jobs/new").content.decode()
+    browser = Client()
+    browser.force_login(add_member(acme, "mary", role="member"))
+    assert "Ask an owner or admin" in browser.get("/jobs/new").content.decode()

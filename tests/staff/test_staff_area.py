@@ -8,7 +8,7 @@ from accounts.services import keys
 from anex.core.errors import Forbidden, Unauthenticated
 from inference.backends import registry
 from inference.models import Backend
-from jobs.models import Job
+from jobs.models import Job, WebhookEndpoint
 from tests.console import scenes
 from tests.factories import make_key, make_organization, make_user, staff_browser
 
@@ -120,12 +120,14 @@ def test_key_page_shows_neither_secret_nor_hash(root, acme):
     assert "sha256" not in html
 
 
-def test_page_of_an_endpoint_shows_no_secret(root, acme):
+@pytest.mark.parametrize("page", ["", "{}/change/"])
+def test_pages_of_an_endpoint_show_its_host_and_no_secret(root, acme, page):
     endpoint = scenes.endpoint(acme)
-    html = root.get(f"/admin/jobs/webhookendpoint/{endpoint.pk}/change/").content.decode()
-    assert endpoint.url in html
-    assert endpoint.sealed_secret not in html
-    assert "sealed" not in html
+    WebhookEndpoint.objects.update(url="https://hooks.example.com:8443/services/T0K3N?token=T0K3N")
+    html = root.get(f"/admin/jobs/webhookendpoint/{page.format(endpoint.pk)}").content.decode()
+    assert "hooks.example.com:8443" in html
+    for secret in (endpoint.sealed_secret, "sealed", "T0K3N"):
+        assert secret not in html
 
 
 def test_cancelling_a_job_is_audited_with_its_reason(root, acme):

@@ -40,20 +40,15 @@ def job_list(request: HttpRequest, member: Member) -> HttpResponse:
 @member_page(Action.VIEW)
 def job_page(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
     """Everything about one job."""
-    context = _live(member, job_id)
-    context |= {
-        "base_url": settings.ANEX_PUBLIC_URL,
-        "submitted_by": actors.describe(member.organization.pk, context["job"].created_by),
-    }
-    return render(request, "console/jobs/job.html", context)
+    return render(request, "console/jobs/job.html", _live(member, job_id) | {"base_url": settings.ANEX_PUBLIC_URL})
 
 
 @never_cache
 @require_safe
 @member_page(Action.VIEW)
 def job_live(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
-    """The part of the page that moves; it stops asking for itself once the job is over."""
-    return render(request, "console/jobs/live.html", _live(member, job_id))
+    """The parts of the page that move; they stop asking for themselves once the job is over."""
+    return render(request, "console/jobs/moved.html", _live(member, job_id))
 
 
 @require_POST
@@ -141,6 +136,7 @@ def _live(member: Member, job_id: UUID) -> dict[str, Any]:
     poll_s = POLL_WAITING_S if status == Status.COST_READY else POLL_WORKING_S
     return {
         "job": job,
+        "submitted_by": actors.describe(member.organization.pk, job.created_by),
         "steps": stepper.steps(status, [(event.type, event.at) for event in reads.events(job)]),
         "progress": reads.progress(job),
         "failure": failure,

@@ -13,6 +13,7 @@ from accounts.selectors import freezes
 from anex.console import offers
 from anex.console.forms import JobForm
 from anex.core.errors import AnexError, NotFound
+from billing import gateways
 from billing.selectors import balances
 from inference.requests.rows import RowOptions
 from jobs.services import inputs, submissions
@@ -40,6 +41,7 @@ def new(request: HttpRequest, member: Member) -> HttpResponse:
         "offers": offered,
         "chosen": form["model"].value(),
         "balance": balances.get(member.organization.pk),
+        "may_add_credits": member.may(Action.MANAGE_BILLING) and gateways.configured() is not None,
     }
     return render(request, "console/jobs/new.html", context, status=400 if form.errors else 200)
 

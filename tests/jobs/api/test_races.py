@@ -15,12 +15,14 @@ from billing import price_cards
 from billing.models import Hold, Transfer
 from billing.selectors import balances
 from jobs.lifecycle import TERMINAL, Status
-from jobs.models import Chunk, Job, JobEvent
+from jobs.models import Chunk, Job, JobEvent, WebhookDelivery, WebhookEndpoint, WebhookEvent
 from jobs.run.control import run_control
+from jobs.run.failures import Problem, stop_rows
 from jobs.run.finalization import finish_rows
-from jobs.services import approvals, cancellations, deletions, erasing, retention, submissions
+from jobs.services import approvals, cancellations, deletions, erasing, pauses, retention, submissions, sweeps
 from jobs.services.submissions import SubmitOptions
 from jobs.storage import store
+from jobs.webhooks import EVENT_OF, TERMINAL_EVENTS
 from tests.factories import make_input
 from tests.jobs import stored
 from tests.jobs.api import stages
@@ -29,6 +31,12 @@ from tests.jobs.run import driver
 pytestmark = pytest.mark.django_db(transaction=True)
 ROUNDS = 8
 ACTOR = system("tests")
+
+
+@pytest.fixture(autouse=True)
+def endpoint(acme) -> WebhookEndpoint:
+    """Somebody who wants to be told of every step."""
+    return WebhookEndpoint.objects.create(organization=acme, url="https://source.test/hook", created_by=str(ACTOR))
 
 
 def race(*calls: Callable[[], object]) -> list[object]:
@@ -80,15 +88,18 @@ def finalizing(acme: Organization, status: Status = Status.FINALIZING) -> tuple[
 
 
 def assert_books_agree(job: Job) -> Job:
-    """At most one hold, settled exactly when the job is over, one line for its charge, one step to its end."""
+    """At most one hold, settled exactly when the job is over, one line for its charge, one end, told once."""
     job = Job.objects.get(pk=job.pk)
     holds = Hold.objects.filter(source=f"job:{job.pk}")
     settled = holds.exclude(settled_at=None)
     ended = JobEvent.objects.filter(job=job, type__in=TERMINAL).count()
     assert holds.count() <= 1
     assert JobEvent.objects.filter(job=job, type="in_progress").count() <= 1
+    told = WebhookEvent.objects.filter(job=job, type__in=TERMINAL_EVENTS)
+    assert WebhookDelivery.objects.filter(event__in=told).count() == told.count() == ended
     if job.status in TERMINAL:
         assert (ended, settled.count()) == (1, holds.count())
+        assert told.get().type == EVENT_OF[Status(job.status)]
         charged = Transfer.objects.filter(source=f"job:{job.pk}:capture")
         assert charged.count() == (1 if job.charge_cents else 0)
         assert sum(line.amount_nano for line in charged) == (job.charge_cents or 0) * 10_000_000
@@ -127,6 +138,35 @@ def test_approve_and_delete(acme, _round):
 
 
 @pytest.mark.parametrize("_round", range(ROUNDS))
+@pytest.mark.parametrize("verb", [approvals.approve, cancellations.cancel, deletions.delete_data])
+def test_two_sweeps_and_a_decision_about_a_lapsed_quote(acme, verb, _round):
+    job = quoted(acme)
+    Job.objects.filter(pk=job.pk).update(approval_expires_at=clock.now())
+    race(of(job, verb), *[lambda: sweeps.cancel_unapproved(clock.now())] * 2)
+    job = assert_books_agree(job)
+    assert (job.status, job.charge_cents) == ("cancelled", 0)
+
+
+@pytest.mark.parametrize("_round", range(ROUNDS))
+@pytest.mark.parametrize("verb", [pauses.pause, cancellations.cancel, deletions.delete_data])
+def test_the_last_row_and_the_loss_of_the_input_and_a_wish(acme, verb, _round):
+    """Two workers move the job on, each for its reason, while its owner stops it."""
+    job = quoted(acme)
+    approvals.approve(organization_id=acme.pk, job_id=job.pk, actor=ACTOR)
+    part = stages.part(job)
+    store().put(part.key, b"".join(b'%d\t{"custom_id":"%d"}\n' % (row, row) for row in range(10)))
+    Chunk.objects.filter(job=job).update(closed=True)
+    lost = Problem("input_gone", 0, "Gone.")
+    race(lambda: finish_rows(job.pk), lambda: stop_rows(job.pk, store(), lost), of(job, verb))
+    claim = driver.claim_one(driver.HandLease(), "finalize")
+    assert claim is not None
+    run_control(claim)
+    job = assert_books_agree(job)
+    assert (job.status in TERMINAL, job.paused, job.result_rows) == (True, False, 10)
+    assert (job.data_deleted_at is not None) is (verb is deletions.delete_data)
+
+
+@pytest.mark.parametrize("_round", range(ROUNDS))
 def test_cancel_and_the_last_row(acme, _round):
     """The job's rows are all closed: a worker moves it to finalizing while its owner cancels it."""
     job = quoted(acme)
@@ -157,6 +197,17 @@ def test_delete_and_finish(acme, status, _round):
     assert refused(race(of(job, deletions.delete_data), finish)) == []
     job = assert_books_agree(job)
     assert (job.status in TERMINAL, job.result_rows, job.data_deleted_at is not None) == (True, 10, True)
+    assert [key for key in stored.left() if str(job.pk) in key or key == job.input.key] == []
+
+
+@pytest.mark.parametrize("_round", range(ROUNDS))
+@pytest.mark.parametrize("status", [Status.FINALIZING, Status.CANCELLING])
+def test_cancel_and_delete_and_finish_and_sweep(acme, status, _round):
+    job, finish = finalizing(acme, status)
+    race(of(job, cancellations.cancel), of(job, deletions.delete_data), finish, lambda: erasing.erase_due(clock.now()))
+    erasing.erase_due(clock.now())
+    job = assert_books_agree(job)
+    assert (job.result_rows, job.data_deleted_at is not None) == (10, True)
     assert [key for key in stored.left() if str(job.pk) in key or key == job.input.key] == []
 
 

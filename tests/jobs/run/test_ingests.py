@@ -110,7 +110,7 @@ def test_a_name_that_leads_inside_by_the_time_of_the_copy_fails(acme, source, le
     made, _ = ingest(acme, source.url("/rows"))
     monkeypatch.setattr(safe_http, "PUBLIC", replace(https_rules, allows=lambda address: False))
     made = copied(made, lease)
-    assert "not a public address" in contents.ingest_failure(made)
+    assert "an address that is not public" in contents.ingest_failure(made)
     assert [request.path for request in source.requests] == ["/rows"]
 
 

@@ -53,7 +53,7 @@ def test_address_that_may_not_be_called_is_refused(acme, url):
 
 def test_name_that_leads_inside_is_refused(acme, receiver, authority, monkeypatch):
     monkeypatch.setattr(safe_http, "PUBLIC", rules_for(receiver, authority, {"inside.test": [INSIDE]}))
-    assert "not a public address" in refusal(acme, receiver.url("/hook", host="inside.test"))
+    assert "an address that is not public" in refusal(acme, receiver.url("/hook", host="inside.test"))
 
 
 def test_unknown_events_and_long_descriptions_are_refused(acme, receiver):

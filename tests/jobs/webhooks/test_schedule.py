@@ -25,6 +25,7 @@ NOW = datetime(2026, 7, 22, 10, 0, tzinfo=UTC)
         ("Wed, 22 Jul 2026 09:05:00 GMT", 0),
         ("Wed, 22 Jul 2026 10:05:00 -0000", 0),
         ("Wed, 99 Jul 2026 10:05:00 GMT", 0),
+        ("Wed, 22 Jul 99999999999999999999 10:05:00 GMT", 0),
     ],
 )
 def test_retry_after_is_read_as_seconds_or_date(header, seconds):

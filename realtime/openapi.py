@@ -24,6 +24,9 @@ MEANINGS = {
     "502": "The model's server failed to answer.",
     "503": "The realtime API is frozen, or a check could not be made just now.",
 }
+# What a call without a key may meet, and refusals that have several bodies: the edge answers a 429 of its own.
+ANYBODY = ("405", "429")
+BODIES = {"403": "Forbidden", "429": "TooManyRequests"}
 
 
 def describe(result: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -33,8 +36,8 @@ def describe(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     for item in described["paths"].values():
         for operation in item.values():
             operation["servers"] = [{"url": f"{settings.ANEX_PUBLIC_URL}/realtime/v1", "description": "Realtime API"}]
-            if operation["security"]:
-                operation["responses"] |= {status: _refusal(status) for status in MEANINGS}
+            refused = MEANINGS if operation["security"] else ANYBODY
+            operation["responses"] |= {status: _refusal(status) for status in refused}
     result["paths"] |= described["paths"]
     return result
 
@@ -45,6 +48,5 @@ def _text() -> str:
 
 
 def _refusal(status: str) -> dict[str, Any]:
-    name = "Forbidden" if status == "403" else "Error"
-    schema = {"$ref": f"#/components/schemas/{name}"}
+    schema = {"$ref": f"#/components/schemas/{BODIES.get(status, 'Error')}"}
     return {"description": MEANINGS[status], "content": {"application/json": {"schema": schema}}}

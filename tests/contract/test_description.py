@@ -12,6 +12,8 @@ from anex.docs import description
 from tests.contract.promises import broken, broken_by_operation, broken_by_schema, named
 from tests.contract.reference import DOCUMENT, METHODS, OPERATIONS, SCHEMAS
 
+EVERY_CALL = frozenset({"401", "403", "405", "422", "429", "503"})
+
 
 @pytest.fixture(scope="module")
 def ours() -> dict[str, Any]:
@@ -73,7 +75,8 @@ def test_every_operation_says_what_it_may_answer(ours: dict[str, Any]) -> None:
     for path, item in ours["paths"].items():
         for method in set(METHODS) & set(item):
             declared = set(item[method]["responses"])
-            expected = {"401", "403", "405", "422", "429", "503"} if item[method]["tags"] != ["realtime"] else set()
+            expected = frozenset({"405", "429"}) if item[method].get("security") == [] else EVERY_CALL
             expected |= {"404"} if "{id}" in path else set()
             expected |= {"413", "415"} if "requestBody" in item[method] else set()
             assert expected <= declared, f"{method} {path}"
+            assert named(item[method]["responses"]["429"], ours) == {"Error", "RateLimitError"}, f"{method} {path}"

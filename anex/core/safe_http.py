@@ -21,6 +21,9 @@ from anex.core.errors import TooLarge
 
 BLOCK_BYTES = 64 * 1024
 CONNECT_TIMEOUT_S = 5.0
+# For an answer's head, and for each block of its body: who drips bytes, or sends lines without end, is never silent and
+# would hold a place for the total time.
+STEP_TIMEOUT_S = 60.0
 
 
 @lru_cache(maxsize=1)
@@ -81,7 +84,7 @@ def post(
 
     Once the status is known the body is extra: what is over the cap, too late or cut off is left out.
     """
-    with _request("POST", url, rules, total_timeout_s, total_timeout_s, body=body, headers=headers) as response:
+    with _request("POST", url, rules, total_timeout_s, total_timeout_s, body=body, headers=headers) as (response, _):
         received = bytearray()
         try:
             while len(received) < max_response_bytes and (block := response.read(BLOCK_BYTES)):
@@ -103,14 +106,14 @@ def stream_get(
     """Status, headers and the body block by block; leaving the block drops the rest.
 
     Raises RefusedUrl; TooLarge as soon as a 200 announces, or a body turns out to have, more than `max_bytes`;
-    Unreachable when the time is over (in all, or in silence), the answer breaks off or is compressed.
+    Unreachable when the time is over (in all, in silence or for one block), the answer breaks off or is compressed.
     """
-    with _request("GET", url, rules, total_timeout_s, idle_timeout_s, body=None, headers={}) as response:
+    with _request("GET", url, rules, total_timeout_s, idle_timeout_s, body=None, headers={}) as (response, peer):
         if response.status == http.client.OK:
             _refuse_encodings(response)
             if response.length is not None and response.length > max_bytes:
                 raise _too_large(max_bytes)
-        yield Stream(response.status, _headers(response), _blocks(response, max_bytes))
+        yield Stream(response.status, _headers(response), _blocks(response, peer, max_bytes))
 
 
 @contextmanager
@@ -123,7 +126,7 @@ def _request(
     *,
     body: bytes | None,
     headers: Mapping[str, str],
-) -> Iterator[http.client.HTTPResponse]:
+) -> Iterator[tuple[http.client.HTTPResponse, "_TimedSocket"]]:
     rules = rules or PUBLIC
     deadline = clock.monotonic() + total_s
     target = destinations.parse(url, rules)
@@ -132,13 +135,14 @@ def _request(
         connection.auto_open = 0  # it would resolve the name once more
         sent = {"User-Agent": "Anex", "Accept-Encoding": "identity", "Connection": "close", **headers}
         try:
-            connection.sock = _connect(target, rules, context, deadline, idle_s)
+            connection.sock = peer = _connect(target, rules, context, deadline, idle_s)
             connection.request(method, target.path, body=body, headers=sent)
+            peer.begin_step()
             response = connection.getresponse()
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise _unreachable(target.host, error) from None
         with closing(response):
-            yield response
+            yield response, peer
 
 
 def _connect(
@@ -167,13 +171,17 @@ def _connect(
 
 
 class _TimedSocket(ssl.SSLSocket):
-    """Whatever is waited for ends after `idle_s` seconds, and everything at `deadline` (monotonic)."""
+    """Whatever is waited for ends after `idle_s` seconds, and everything at `deadline` (monotonic) or with its step."""
 
-    deadline = float("inf")
+    deadline = step_ends = float("inf")
     idle_s = CONNECT_TIMEOUT_S
 
+    def begin_step(self) -> None:
+        """What is read from now on is one step, which has STEP_TIMEOUT_S."""
+        self.step_ends = clock.monotonic() + STEP_TIMEOUT_S
+
     def recv_into(self, *args: Any, **kwargs: Any) -> int:
-        self.settimeout(min(self.idle_s, _left(self.deadline)))
+        self.settimeout(min(self.idle_s, _left(min(self.deadline, self.step_ends))))
         return super().recv_into(*args, **kwargs)
 
     def send(self, *args: Any, **kwargs: Any) -> int:
@@ -181,10 +189,10 @@ class _TimedSocket(ssl.SSLSocket):
         return super().send(*args, **kwargs)
 
 
-def _blocks(response: http.client.HTTPResponse, max_bytes: int) -> Iterator[bytes]:
+def _blocks(response: http.client.HTTPResponse, peer: _TimedSocket, max_bytes: int) -> Iterator[bytes]:
     received = 0
     try:
-        while block := response.read(BLOCK_BYTES):
+        while block := _next_block(response, peer):
             received += len(block)
             if received > max_bytes:
                 raise _too_large(max_bytes)
@@ -193,6 +201,11 @@ def _blocks(response: http.client.HTTPResponse, max_bytes: int) -> Iterator[byte
         raise Unreachable(f"The answer broke off ({_reason(error)}).") from None
     if response.length:
         raise Unreachable("The answer ended before its announced length.")
+
+
+def _next_block(response: http.client.HTTPResponse, peer: _TimedSocket) -> bytes:
+    peer.begin_step()
+    return response.read(BLOCK_BYTES)
 
 
 def _refuse_encodings(response: http.client.HTTPResponse) -> None:

@@ -125,25 +125,33 @@ def test_the_next_address_is_tried_where_nobody_listens_at_the_first(server, aut
     assert post(server.url("/"), both).status == 204
 
 
-@pytest.mark.parametrize(
-    ("first", "drop"),
-    [
-        (b"", b""),
-        (b"", b"H"),
-        (b"HTTP/1.1 200 OK\r\nX-Slow: ", b"a"),
-        (HEAD, b"a: b\r\n"),
-        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
-        (HEAD + b"Content-Length: 1000000\r\n\r\n", b"a"),
-        (HEAD + b"\r\n", b"a"),
-        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n"),
-        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"a: b\r\n"),
-        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"0"),
-    ],
-)
+DRIPS = [
+    (b"", b""),
+    (b"", b"H"),
+    (b"HTTP/1.1 200 OK\r\nX-Slow: ", b"a"),
+    (HEAD, b"a: b\r\n"),
+    (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    (HEAD + b"Content-Length: 1000000\r\n\r\n", b"a"),
+    (HEAD + b"\r\n", b"a"),
+    (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n"),
+    (HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"a: b\r\n"),
+    (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"0"),
+]
+
+
+@pytest.mark.parametrize(("first", "drop"), DRIPS)
 def test_whatever_drips_ends_with_the_total_time(server, rules, first, drop):
     server.handlers["/slow"] = dripping(first, drop, server)
     with pytest.raises(Unreachable):
         get(server.url("/slow"), rules, total_timeout_s=0.3)
+
+
+@pytest.mark.parametrize(("first", "drop"), DRIPS)
+def test_whatever_drips_and_gets_nowhere_ends_long_before_the_total_time(server, rules, monkeypatch, first, drop):
+    monkeypatch.setattr(safe_http, "STEP_TIMEOUT_S", 0.3)
+    server.handlers["/slow"] = dripping(first, drop, server)
+    with pytest.raises(Unreachable):
+        get(server.url("/slow"), rules, total_timeout_s=600)
 
 
 def test_silence_ends_before_the_total_time(server, rules):

@@ -16,6 +16,7 @@ from jobs.run import claims, parts
 from jobs.run.claims import Claim, Interrupted
 from jobs.run.failures import Problem, fail_before_approval
 from jobs.run.lines import read_lines
+from jobs.selectors import jobs
 from jobs.services.inputs import RETENTION
 from jobs.storage import keys
 from jobs.storage.interface import ObjectChanged, ObjectMissing, Store, Stored
@@ -29,7 +30,7 @@ def give_own_input(claim: Claim, *, go_on: Callable[[], bool]) -> bool:
     Only a retry starts without one; repeating this after a kill anywhere is safe. Raises Interrupted.
     """
     job = Job.objects.select_related("input", "retry_of").get(pk=claim.job_id)
-    if job.retry_of is None or job.input_id != job.retry_of.input_id:
+    if job.retry_of is None or not jobs.borrows_input(job):
         return True
     store = storage.store(job.region)
     try:

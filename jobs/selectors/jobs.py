@@ -105,6 +105,11 @@ def is_readable(job: Job) -> bool:
     return job.data_deleted_at is None and job.input.status == Input.State.READY
 
 
+def borrows_input(job: Job) -> bool:
+    """Whether a retry has not copied its rows yet, or never did: the input it names is that of the job it retries."""
+    return job.retry_of is not None and job.input_id == job.retry_of.input_id
+
+
 def events(job: Job) -> list[JobEvent]:
     """The steps of the job's life, oldest first."""
     return list(job.events.order_by("pk"))

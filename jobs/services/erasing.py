@@ -15,6 +15,7 @@ from django.db.models import Q
 from anex.core import clock
 from jobs.lifecycle import TERMINAL
 from jobs.models import Job
+from jobs.selectors import jobs as selectors
 from jobs.services import retention
 from jobs.storage import keys, store
 from jobs.storage.interface import StoreUnavailable
@@ -28,11 +29,13 @@ LATE_WRITES = timedelta(hours=1)
 def erase(job: Job) -> None:
     """Erase a job that is over, in the region of this process; `data_deleted_at` keeps its first value.
 
-    Raises StoreUnavailable with the rest undone, to be repeated.
+    A file that a retry was to take rows from, and did not, is left to the job it belongs to. Raises StoreUnavailable
+    with the rest undone, to be repeated.
     """
     now = clock.now()
     _empty(job)
-    retention.withdraw(job.input_id, now)
+    if not selectors.borrows_input(job):
+        retention.withdraw(job.input_id, now)
     Job.objects.filter(pk=job.pk, data_deleted_at=None).update(data_deleted_at=now)
     job.refresh_from_db(fields=["data_deleted_at"])
 

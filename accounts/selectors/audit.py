@@ -103,6 +103,8 @@ def _pair(words: list[str], value: Any) -> str:
     if "cents" in words:
         words = [word for word in words if word != "cents"] or ["amount"]
         value = value if value is None else format_dollars(cents_to_nano(value))
+    if words[-1] == "until" and value:
+        value = f"{datetime.fromisoformat(value):%Y-%m-%d %H:%M} UTC"
     return f"{' '.join(words)}: {_text(value)}"
 
 

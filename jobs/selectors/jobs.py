@@ -94,8 +94,11 @@ def row_outcomes(job: Job) -> int:
 
 
 def retryable_rows(job: Job) -> int:
-    """Rows of an ended job that were never answered, ended in an error or broke their format."""
-    if job.status not in TERMINAL or job.row_count is None:
+    """Rows of an ended job that were never answered, ended in an error or broke their format.
+
+    A job that could not be priced has none: it would only fail again.
+    """
+    if job.status not in TERMINAL or job.row_count is None or job.quote_cents is None:
         return 0
     return job.row_count - (job.success_rows or 0) - (job.truncated_rows or 0)
 

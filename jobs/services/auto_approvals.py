@@ -12,7 +12,7 @@ from django.db.models import Sum
 
 from accounts.services import audit
 from anex.core.actors import Actor, system
-from anex.core.errors import InvalidRequest, PaymentRequired
+from anex.core.errors import InsufficientQuota, InvalidRequest, PaymentRequired
 from anex.core.money import cents_to_nano, format_dollars
 from jobs.lifecycle import Status
 from jobs.models import AutoApproval, Job, JobEvent
@@ -49,8 +49,8 @@ def configure(
 def consider(job_id: UUID, *, now: datetime) -> bool:
     """Approve a job just quoted where the rule covers it; inside the transaction of its quote, which locks the job.
 
-    A job that is not approved waits at `cost_ready` like any other: the rule is off, a ceiling is passed, the
-    organization is suspended, or the balance does not cover the quote.
+    A job that is not approved waits at `cost_ready` like any other: the rule is off, a ceiling of
+    it or of the submitting key is passed, the organization is suspended, or the balance does not cover the quote.
     """
     job = Job.objects.select_related("organization").get(pk=job_id)
     rule = AutoApproval.objects.select_for_update().filter(organization_id=job.organization_id, enabled=True).first()
@@ -61,8 +61,9 @@ def consider(job_id: UUID, *, now: datetime) -> bool:
     if rule.max_day_cents is not None and job.quote_cents + _approved_today(job, now) > rule.max_day_cents:
         return False
     try:
-        approvals.approve(organization_id=job.organization_id, job_id=job_id, actor=ACTOR)
-    except PaymentRequired:
+        submitter = Actor.parse(job.created_by)
+        approvals.approve(organization_id=job.organization_id, job_id=job_id, actor=ACTOR, payer=submitter)
+    except (PaymentRequired, InsufficientQuota):
         return False
     return True
 

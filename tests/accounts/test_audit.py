@@ -213,7 +213,8 @@ def test_web_server_streams_the_whole_record(acme, owner, tmp_path):
 def test_details_read_as_words_and_dollars(acme, owner):
     record(acme, "key.create", details={"scopes": ["batch:read", "batch:write"], "daily_ceiling_cents": None})
     record(acme, "credits.topup", details={"cents": 2000})
+    record(acme, "webhook.rotate", details={"former_signs_until": "2026-11-30T23:20:36.693566+00:00"})
     record(acme, "organization.auto_approve", details={"enabled": True, "max_job_cents": 150, "models": []})
     html = owner.get("/audit").content.decode()
     shown = ["scopes: batch:read, batch:write", "daily ceiling: –", "amount: $20.00", "enabled: yes", "max job: $1.50"]
-    assert all(text in html for text in [*shown, "models: none"])
+    assert all(text in html for text in [*shown, "models: none", "former signs until: 2026-11-30 23:20 UTC"])

@@ -60,7 +60,7 @@ def role_of(email):
 def test_invited_person_accepts_and_acts_for_the_organization(acme, invite):
     path = invite(role="admin")
     assert mail.outbox[-1].to == ["joan@example.com"]
-    assert "ada@example.com invites you to join Acme on Anex as admin" in mail.outbox[-1].body
+    assert "ada@example.com invites you to join Acme on Anex, in the role of admin" in mail.outbox[-1].body
     joan = browser(make_user("joan"))
     assert "Join Acme" in joan.get(path).content.decode()
     assert joan.post(path)["Location"] == "/dashboard"

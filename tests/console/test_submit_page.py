@@ -134,4 +134,4 @@ def test_who_may_add_credits_is_led_there_and_others_to_who_can(ada, acme, serve
     assert '<a href="/credits/add">Add credits</a>' in ada.get("/jobs/new").content.decode()
     browser = Client()
     browser.force_login(add_member(acme, "mary", role="member"))
-    assert "Ask an owner or admin" in browser.get("/jobs/new").content.decode()
+    assert all("Ask an owner or admin" in browser.get(path).content.decode() for path in ("/jobs/new", "/dashboard"))

@@ -13,10 +13,11 @@ from accounts.services import organizations
 from anex.core import clock
 from anex.core.actors import Actor
 from anex.core.errors import InvalidRequest
-from billing.models import Hold
+from anex.core.money import cents_to_nano
+from billing.models import Hold, KeySpend
 from jobs.models import AutoApproval, Job, JobEvent
 from jobs.services import auto_approvals
-from tests.factories import actor_of, add_member, grant_credits, make_organization, make_user
+from tests.factories import actor_of, add_member, grant_credits, make_key, make_organization, make_user
 from tests.jobs.api import stages
 from tests.jobs.run.driver import approve, chat_line, submit, validate
 
@@ -163,3 +164,15 @@ def test_member_sees_the_rule_and_does_not_change_it(acme):
     assert "$5.00" in bob.get("/jobs/auto-approve").content.decode()
     assert bob.post("/jobs/auto-approve", {}).status_code == 403
     assert AutoApproval.objects.get().enabled
+
+
+def test_a_job_counts_against_the_key_that_submitted_it_and_waits_at_its_ceiling(acme):
+    configure(acme)
+    key = make_key(acme, daily_ceiling_cents=10).caller.key_id
+    jobs = [stages.quoted(acme, created_by=f"key:{key}", quote_cents=6) for _ in range(2)]
+    assert [consider(job) for job in jobs] == [True, False]
+    for job in jobs:
+        job.refresh_from_db()
+    assert [job.status for job in jobs] == ["in_progress", "cost_ready"]
+    assert KeySpend.objects.get(key_id=key).day_nano == cents_to_nano(6)
+    assert Hold.objects.filter(settled_at=None).count() == 1

@@ -49,7 +49,7 @@ def submit(organization: Organization, data: bytes, *, model_id: str = "scripted
     input_id = uuid.uuid4()
     stored = storage.store().put(keys.upload(organization.pk, input_id), data)
     source: Input = make_input(organization, id=input_id, key=stored.key, etag=stored.etag, size_bytes=stored.size)
-    defaults = {"requested_max_output_tokens": 16, "created_by": "key:test", "model_id": model_id}
+    defaults = {"requested_max_output_tokens": 16, "created_by": "user:1", "model_id": model_id}
     job = Job.objects.create(organization=organization, input=source, **(defaults | fields))
     Chunk.objects.create(job=job, kind=Chunk.Kind.VALIDATE, index=0, byte_end=stored.size)
     return job

@@ -58,7 +58,7 @@ class Plan(models.Model):
     is_default = models.BooleanField(default=False)
     surfaces = ArrayField(models.CharField(max_length=20), default=every_surface)
     burst = models.PositiveIntegerField(
-        null=True, help_text="Requests the organization's keys may send at once; empty is the installation's limit"
+        null=True, help_text="Requests the organization's keys may send in a second; empty is no limit of the plan's"
     )
     max_output_tokens = models.PositiveIntegerField(null=True, help_text="The longest answer; empty is the model's")
 

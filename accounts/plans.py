@@ -14,7 +14,7 @@ MAX_OUTPUT_TOKENS = 1_000_000
 class PlanTerms:
     """The terms of a plan; without any row in the table, those of the plan that allows everything.
 
-    `burst` is how many requests the organization's keys may send at once, None for the installation's own limit;
+    `burst` is how many requests the organization's keys may send in a second, None for the edge's own limit;
     `max_output_tokens` is the longest answer in tokens, None for the model's.
     """
 

@@ -37,7 +37,7 @@ class PlanForm(ReasonForm):
         min_value=1,
         max_value=MAX_BURST,
         widget=UnfoldAdminIntegerFieldWidget,
-        help_text="Requests the keys may send at once. Empty is the installation’s limit.",
+        help_text="Requests the keys may send in a second. Empty is the installation’s limit.",
     )
     max_output_tokens = forms.IntegerField(
         required=False,

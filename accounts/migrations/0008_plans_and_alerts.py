@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=100)),
                 ('is_default', models.BooleanField(default=False)),
                 ('surfaces', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=20), default=accounts.models.every_surface, size=None)),
-                ('burst', models.PositiveIntegerField(help_text="Requests the organization's keys may send at once; empty is the installation's limit", null=True)),
+                ('burst', models.PositiveIntegerField(help_text="Requests the organization's keys may send in a second; empty is no limit of the plan's", null=True)),
                 ('max_output_tokens', models.PositiveIntegerField(help_text="The longest answer; empty is the model's", null=True)),
             ],
             options={

@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from accounts.callers import Caller
 from accounts.selectors import freezes
+from accounts.services import bursts
 from anex.core.errors import InsufficientQuota, Unprocessable
 from jobs.api.errors import refusals
 
@@ -34,10 +35,11 @@ class Endpoint(APIView):
         return cast(Caller, self.request.auth)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuses what is frozen, acting on a plan without batch, and a key without `batch:read` or `batch:write`."""
+        """Refuses what is frozen or beyond the plan, and a key without the scope `batch:read` or `batch:write`."""
         super().initial(request, *args, **kwargs)
         if not self.answers_frozen:
             freezes.require_open("batch")
+        bursts.take(organization_id=self.caller.organization_id, burst=self.caller.plan.burst)
         if request.method == "POST":
             self.caller.require_surface("batch")
         self.caller.require_scope("batch:read" if request.method in SAFE_METHODS else "batch:write")

@@ -92,7 +92,7 @@ def test_neither_urls_nor_secrets_are_logged(api, source, caplog):
         ("ftp://source.test/rows.jsonl", "https"),
         ("file:///etc/passwd", "https"),
         ("https://127.0.0.2/?signature=hush", "127.0.0.2"),
-        ("https://inside.test/?signature=hush", "10.0.0.1"),
+        ("https://inside.test/?signature=hush", "not public"),
         ("https://user:hush@source.test/", "user name"),
         ("https://2130706433/", "host"),
         ("https://source.test:22/", "Port 22"),

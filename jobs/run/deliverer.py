@@ -57,8 +57,8 @@ class Deliverer:
         connection.close()
 
     def _turn(self, pool: ThreadPoolExecutor | None) -> None:
-        close_old_connections()
         try:
+            close_old_connections()
             self._settle_landed()
             if pool:
                 self._send_due(pool)

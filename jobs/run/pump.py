@@ -82,8 +82,9 @@ class Pump:
             while not self._stopping:
                 try:
                     lease = await self._threads.call(Lease, region=self._region, seconds=self._lease_seconds)
-                except Error as error:
-                    log.warning("the database is away: %s", type(error).__name__)
+                except Exception as error:
+                    known = isinstance(error, Error)
+                    log.warning("no lease, the worker asks again: %s", type(error).__name__, exc_info=not known)
                     await asyncio.sleep(POLL_SECONDS)
                     continue
                 await self._work(lease)

@@ -55,12 +55,13 @@ def erase_if_asked(job_id: UUID) -> None:
 def erase_due(now: datetime) -> int:
     """Erase every job whose data is past its days or unwanted; answers how many. Raises StoreUnavailable.
 
-    Safe to repeat and to run twice at once.
+    Safe to repeat and to run twice at once; in no fixed order, so that one that cannot be erased holds up no other for
+    long.
     """
     due = Q(data_expires_at__lte=now) | Q(deletion_asked_at__isnull=False)
     jobs = Job.objects.filter(due, region=settings.ANEX_REGION, data_deleted_at=None, status__in=TERMINAL)
     erased = 0
-    for job in jobs.iterator():
+    for job in jobs.order_by("?").iterator():
         erase(job)
         erased += 1
     return erased
@@ -71,7 +72,7 @@ def look_again(now: datetime) -> int:
     since = now - LATE_WRITES - timedelta(seconds=settings.ANEX_LEASE_SECONDS)
     erased = Job.objects.filter(region=settings.ANEX_REGION, data_deleted_at__lte=since, leftovers_deleted_at=None)
     looked = 0
-    for job in erased.iterator():
+    for job in erased.order_by("?").iterator():
         _empty(job)
         looked += Job.objects.filter(pk=job.pk, leftovers_deleted_at=None).update(leftovers_deleted_at=now)
     return looked

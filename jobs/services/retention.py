@@ -22,19 +22,20 @@ ENDED = (Input.State.EXPIRED, Input.State.FAILED)
 def expire_inputs(now: datetime) -> int:
     """Mark lapsed inputs expired and delete the objects of those and of failed ones; answers how many were deleted.
 
-    An object that a running job still reads stays until the job has ended. Safe to repeat and to run twice at once.
-    Raises StoreUnavailable; the next sweep goes on from there.
+    An object that a running job still reads stays until the job has ended. Safe to repeat and to run twice at once; in
+    no fixed order, so that one that cannot be deleted holds up no other for long. Raises StoreUnavailable; the next
+    sweep goes on from there.
     """
     here = Input.objects.filter(region=settings.ANEX_REGION)
     lapsed = Q(status=Input.State.AWAITING_UPLOAD, upload_expires_at__lte=now - UPLOAD_GRACE) | Q(
         status=Input.State.READY, expires_at__lte=now
     )
-    for source in here.filter(lapsed).iterator():
+    for source in here.filter(lapsed).order_by("?").iterator():
         settle_at(source, now)
     # The later of both: while its window is open, a file that was deleted can be uploaded again.
     purgeable = _unread(here).annotate(lapsed_at=Greatest("expires_at", F("upload_expires_at") + UPLOAD_GRACE))
     purged = 0
-    for source in purgeable.filter(purged_at=None, lapsed_at__lte=now - MARGIN).iterator():
+    for source in purgeable.filter(purged_at=None, lapsed_at__lte=now - MARGIN).order_by("?").iterator():
         erase_objects(source)
         purged += Input.objects.filter(pk=source.pk, purged_at=None).update(purged_at=now)
     return purged

@@ -1,5 +1,6 @@
 """Once its days are over, nothing of a job is left in either store, whatever sweeps are late, cut off or doubled."""
 
+import contextlib
 from datetime import timedelta
 from threading import Thread
 
@@ -15,6 +16,7 @@ from jobs.services import erasing, inputs, retention
 from jobs.services.erasing import LATE_WRITES
 from jobs.storage import keys, store
 from jobs.storage.interface import StoreUnavailable
+from jobs.storage.local import LocalStore
 from tests.factories import make_input
 from tests.jobs import stored
 from tests.jobs.api import stages
@@ -105,6 +107,29 @@ def test_an_erasing_that_is_cut_off_is_finished_by_the_next_sweep(acme, monkeypa
     assert job.data_deleted_at is None
     assert erasing.erase_due(NOW) == 1
     assert stored.left() == []
+
+
+@pytest.mark.parametrize("sweep", [erasing.erase_due, erasing.look_again, retention.expire_inputs])
+def test_one_object_that_cannot_be_deleted_does_not_keep_the_others(acme, monkeypatch, sweep):
+    stuck, *others = [stored.ended(acme, data_expires_at=NOW) for _ in range(4)]
+    if sweep is erasing.look_again:
+        Job.objects.update(data_deleted_at=NOW - DAY)
+    if sweep is retention.expire_inputs:
+        Input.objects.update(expires_at=NOW - DAY)
+    real = LocalStore.delete
+
+    def delete(objects, found):
+        names = list(found)
+        if any(str(stuck.pk) in key or key == stuck.input.key for key in names):
+            raise StoreUnavailable("The object is locked.")
+        real(objects, names)
+
+    monkeypatch.setattr(LocalStore, "delete", delete)
+    mine = [str(job.input.pk if sweep is retention.expire_inputs else job.pk) for job in others]
+    for _ in range(100):
+        with contextlib.suppress(StoreUnavailable):
+            sweep(NOW)
+    assert [key for key in stored.left() if any(name in key for name in mine)] == []
 
 
 def test_a_store_that_is_away_when_the_job_ends_leaves_it_to_the_sweep(acme, monkeypatch):

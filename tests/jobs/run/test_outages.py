@@ -99,6 +99,16 @@ def test_an_outage_is_not_blamed_on_the_rows(
     assert alone == []
 
 
+@pytest.mark.parametrize("error", [OperationalError("gone"), RuntimeError("can't start new thread")])
+def test_a_pump_that_gets_no_lease_asks_again(
+    acme: Organization, worker: Pump, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    job = approve(validate(submit(acme, LINES)))
+    monkeypatch.setattr(pump, "Lease", failing(3, error, pump.Lease))
+    worker.start()
+    wait_for(job, "done")
+
+
 def test_a_row_that_cannot_be_handled_fails_alone(
     acme: Organization, worker: Pump, monkeypatch: pytest.MonkeyPatch
 ) -> None:

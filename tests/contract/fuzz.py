@@ -67,16 +67,17 @@ def _too_few(answered: dict[str, dict[str, int]]) -> int:
 
 
 def _make_things(stack: Stack) -> dict[str, list[str]]:
-    """Ids of inputs, of jobs in every lasting state, and of jobs that run for as long as this takes."""
+    """Ids of inputs, of jobs in every lasting state, of some left to approve, and of some that run all the while."""
     awaited = stack.api("POST", "/inputs", {"format": "jsonl"})["id"]
     with_an_error = chat_lines(1) + chat_lines(1, prefix="refused", content="[[status 400]]")
     jobs = [_job(stack, lines, verb) for lines in (with_an_error, SLOW) for verb in ("approve", "approve", "cancel")]
-    jobs += [stack.submit(chat_lines(1), max_output_tokens=64), _job(stack, ["no row"])]
+    jobs += [_job(stack, chat_lines(1)), _job(stack, ["no row"])]
     for job_id in jobs[:2]:
         stack.wait_for(job_id, "done")
+    quoted = [_job(stack, chat_lines(1)) for _ in range(3)]
     running = [_job(stack, SLOW, "approve") for _ in range(3)]
     inputs = [str(input_id) for (input_id,) in stack.query("SELECT id FROM jobs_input")]
-    return {"inputs": [awaited, *inputs], "jobs": jobs, "running": running}
+    return {"inputs": [awaited, *inputs], "jobs": jobs, "quoted": quoted, "running": running}
 
 
 def _job(stack: Stack, lines: list[str], verb: str = "") -> str:

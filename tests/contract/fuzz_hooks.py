@@ -35,9 +35,8 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
 
 
 def _kind(path: str) -> str:
-    if path.startswith("/inputs"):
-        return "inputs"
-    return "running" if path.endswith(("/pause", "/resume")) else "jobs"
+    kinds = {"approve": "quoted", "pause": "running", "resume": "running"}
+    return "inputs" if path.startswith("/inputs") else kinds.get(path.rpartition("/")[2], "jobs")
 
 
 def _known(kind: str, chosen: int) -> str:

@@ -1,4 +1,4 @@
-"""Sends webhooks: one thread that claims, renders and writes down, and a few that only wait for receivers.
+"""Sends webhooks: one thread that claims and writes down, and a few that render and wait for receivers.
 
 It looks at Postgres every two seconds and whenever the doorbell rings; nothing depends on a message arriving.
 """
@@ -11,7 +11,7 @@ from django.db import InterfaceError, OperationalError, close_old_connections, c
 
 from anex.core import clock
 from jobs.run import deliveries
-from jobs.run.deliveries import Claim, Outcome, Task
+from jobs.run.deliveries import Claim, Outcome
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class Deliverer:
         self._region = region
         self._bell = threading.Event()
         self._stopping = False
-        self._flying: dict[Future[Outcome], Claim] = {}
+        self._flying: dict[Future[Outcome | None], Claim] = {}
         self._thread = threading.Thread(target=self._run, name="deliverer")
 
     def start(self) -> None:
@@ -71,29 +71,26 @@ class Deliverer:
     def _settle_landed(self) -> None:
         """What cannot be written down now is tried again at the next turn, and sent again when its lease is over."""
         for future, claim in [pair for pair in self._flying.items() if pair[0].done()]:
-            _settle(claim, _outcome(future))
+            outcome = _outcome(future, claim)
+            if outcome is not None:
+                _settle(claim, outcome)
             del self._flying[future]
 
     def _send_due(self, pool: ThreadPoolExecutor) -> None:
         free = THREADS - len(self._flying)
         for claim in deliveries.claim(region=self._region, limit=free) if free else []:
-            task = _prepared(claim)
-            if task is not None:
-                future = pool.submit(deliveries.send, task)
-                self._flying[future] = claim
-                future.add_done_callback(lambda _: self.ring())
+            future = pool.submit(_attempt, claim)
+            self._flying[future] = claim
+            future.add_done_callback(lambda _: self.ring())
 
 
-def _prepared(claim: Claim) -> Task | None:
-    """One that cannot be rendered fails by itself and holds up no other."""
+def _attempt(claim: Claim) -> Outcome | None:
+    """Render and send; None where nothing is to be sent. A store that is slow holds up this delivery alone."""
     try:
-        return deliveries.prepare(claim)
-    except AWAY:
-        raise
-    except Exception:
-        log.exception("webhook %s could not be rendered", claim.delivery_id)
-        _settle(claim, Outcome(clock.now(), 0, error="It could not be prepared."))
-        return None
+        task = deliveries.prepare(claim)
+    finally:
+        connection.close()  # nobody else uses this thread's, and the receiver may take its time
+    return None if task is None else deliveries.send(task)
 
 
 def _settle(claim: Claim, outcome: Outcome) -> None:
@@ -106,9 +103,12 @@ def _settle(claim: Claim, outcome: Outcome) -> None:
         log.exception("the outcome of webhook %s could not be written down", claim.delivery_id)
 
 
-def _outcome(future: Future[Outcome]) -> Outcome:
+def _outcome(future: "Future[Outcome | None]", claim: Claim) -> Outcome | None:
+    """What came of an attempt; None where nothing is to be written down: it is claimed again after its lease."""
     failure = future.exception()
     if failure is None:
         return future.result()
-    log.error("a webhook could not be sent", exc_info=failure)
+    if isinstance(failure, AWAY):
+        return None
+    log.error("webhook %s could not be sent", claim.delivery_id, exc_info=failure)
     return Outcome(clock.now(), 0, error="It could not be sent.")

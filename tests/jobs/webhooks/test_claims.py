@@ -207,5 +207,33 @@ def test_event_that_cannot_be_rendered_fails_by_itself(acme, receiver):
     assert arrived.wait(20)
     running.stop_soon()
     running.wait()
-    assert WebhookAttempt.objects.get(delivery=lost).error == "It could not be prepared."
+    assert WebhookAttempt.objects.get(delivery=lost).error == "It could not be sent."
     assert WebhookDelivery.objects.get(pk=sent.pk).state == "delivered"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_slow_store_holds_up_its_own_event_alone(acme, receiver, monkeypatch):
+    slow, quick = listening(acme, receiver, "/slow"), listening(acme, receiver)
+    held, arrived, go_on = ping(slow), threading.Event(), threading.Event()
+    render = messages.render
+
+    def read_slowly(event, endpoint, **more):
+        if endpoint.pk == slow.pk:
+            go_on.wait(20)
+        return render(event, endpoint, **more)
+
+    def take(_, peer):
+        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        arrived.set()
+
+    monkeypatch.setattr(messages, "render", read_slowly)
+    receiver.handlers["/hook"] = take
+    running = Deliverer(region="world")
+    running.start()
+    ping(quick)
+    running.ring()
+    assert arrived.wait(15)
+    assert WebhookDelivery.objects.get(pk=held.pk).state == "pending"
+    go_on.set()
+    running.stop_soon()
+    running.wait()

@@ -55,6 +55,14 @@ _SENTENCES: Final[dict[str, str]] = {
     "effort_without_reasoning": "{param} needs reasoning, which is off for this row",
     "budget_without_reasoning": "{param} is false, but the job caps reasoning with reasoning_budget {budget}: "
     "remove one of the two",
+    "messages_in_embedding": "an embeddings request carries 'input', not 'messages'",
+    "encoding_not_float": "body.encoding_format must be float, or be left out",
+    "embedding_list": "embeddings input must be a single string per row, not a list (submit one row per input)",
+    "embedding_text_parts": "send the text of body.input as one string: its parts carry no media",
+    "out_of_range_integer": "{param} must be an integer from {low} to {high}",
+    "unknown_field": "{param} is not a field of a decision row: it takes {fields}",
+    "too_many_questions": "{param} holds {count} questions: a row asks at most {most}",
+    "state_too_long": "{param} has {count} characters: at most {most} are read (an object counts as its JSON)",
     "template_refused": "the chat template of model '{model}' refuses these messages: {reason}",
 }
 

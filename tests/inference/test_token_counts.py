@@ -21,7 +21,7 @@ from inference.counting import gguf
 from inference.counting.template import Refusal, compile_template
 from inference.counting.words import count_messages
 from inference.requests.errors import RowError, TemplateRefused
-from inference.requests.rows import Row
+from inference.requests.rows import ChatRow as Row
 from inference.tokens import count_rows
 
 REFUSAL = {"error": {"message": "Conversation roles must alternate", "type": "BadRequestError", "code": 400}}

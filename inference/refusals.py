@@ -43,6 +43,16 @@ _SENTENCES: Final[dict[str, str]] = {
     "unsupported_format": "{param}: {found} is not a supported {modality} format; supported are {supported}",
     "format_contradicted": "{param} is declared as {declared}, but its first bytes are {found}",
     "invalid_duration": "{param} must be a number of seconds above 0",
+    "audio_too_long": "Row '{row}': audio duration {seconds}s exceeds the {most}s maximum for model '{model}'. "
+    "Shorten or split this audio input.",
+    "audio_estimated_too_long": "Row '{row}': audio duration, estimated at {seconds}s from its size, exceeds the "
+    "{most}s maximum for model '{model}'. Shorten or split this audio input, or state its length in duration_seconds.",
+    "video_too_long": "Row '{row}': video is {seconds}; at {rate} the longest clip {model} takes is {longest} s. "
+    "{advice}",
+    "too_few_frames": "Row '{row}': the video holds {frames} of the {least} frames a clip needs. "
+    "Send a single frame as an image_url part.",
+    "row_too_long": "Row '{row}' is too long: {tokens} input tokens (including media) exceeds the {most}-token maximum "
+    "that model '{model}' can serve{carried}. Shorten or split this row.",
     "invalid_arguments": "{param} must be a string holding a JSON object",
     "out_of_range": "{param} must be a number from {low} to {high}",
     "reasoning_not_supported": "model '{model}' produces no reasoning: remove {param} or set it to false",

@@ -53,6 +53,9 @@ _SENTENCES: Final[dict[str, str]] = {
     "Send a single frame as an image_url part.",
     "row_too_long": "Row '{row}' is too long: {tokens} input tokens (including media) exceeds the {most}-token maximum "
     "that model '{model}' can serve{carried}. Shorten or split this row.",
+    "media_unreadable": "{param} cannot be read: {reason}",
+    "media_length_mismatch": "{param} is {real} s long, but was priced as {priced} s: state its length in "
+    "duration_seconds",
     "invalid_arguments": "{param} must be a string holding a JSON object",
     "out_of_range": "{param} must be a number from {low} to {high}",
     "reasoning_not_supported": "model '{model}' produces no reasoning: remove {param} or set it to false",

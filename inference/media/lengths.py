@@ -76,6 +76,12 @@ def estimate_ms(size: int, format: str | None) -> int | None:
     return max(1, -(-size * 8_000 // BITRATES[format])) if format in BITRATES else None
 
 
+def in_seconds(milliseconds: int) -> str:
+    """A length as sentences say it: 45 or 45.5."""
+    whole, rest = divmod(milliseconds, 1000)
+    return f"{whole}.{rest:03}".rstrip("0").rstrip(".")
+
+
 def _stated(part: MediaPart, hosted: Hosted | None) -> Clip:
     """The headers; those of an inline video also where its length is declared, for its frame rate."""
     if part.declared_ms is not None and (part.modality == "audio" or part.data is None):

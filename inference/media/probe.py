@@ -26,8 +26,9 @@ _PASSES: Final = 3
 
 
 class Clip(Struct, frozen=True):
-    """What a clip's headers state; None where they do not."""
+    """What a clip's headers state; None where they do not. `found`: they describe a stream of its modality."""
 
+    found: bool = False
     milliseconds: int | None = None
     frame_rate: Fraction | None = None
     frames: int | None = None
@@ -56,6 +57,7 @@ def probe_clip(
     own, whole = facts.get(modality.capitalize()) or {}, facts.get("General") or {}
     frames = _number(own.get("frame_count"), most=_LONGEST_MS) if modality == "video" else None
     return Clip(
+        found=bool(own),
         milliseconds=_milliseconds(own) or _milliseconds(whole),
         frame_rate=_frame_rate(own) if modality == "video" else None,
         frames=int(frames) if frames is not None else None,

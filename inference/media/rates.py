@@ -12,7 +12,7 @@ from typing import Final
 from anex.core.usage import Usage
 from inference.catalogue.schema import Audio, Model, Video
 from inference.media.formats import Modality
-from inference.media.lengths import Measured
+from inference.media.lengths import Measured, in_seconds
 from inference.refusals import RowError, row_error
 
 _PLURALS: Final = {"image": "images", "audio": "audio clips", "video": "video clips"}
@@ -77,6 +77,13 @@ def longest_video_ms(model: Model, fps: Fraction) -> int:
     return by_frames if video.max_seconds is None else min(by_frames, video.max_seconds * 1000)
 
 
+def longest_ms(item: Measured, *, model: Model, video_fps: float | None = None) -> int:
+    """The longest clip of this kind the model takes: what a clip of unknown length is priced as."""
+    if item.modality == "video":
+        return longest_video_ms(model, _sampling_rate(item, model, video_fps))
+    return _audio_of(model).max_seconds * 1000
+
+
 def _count(item: Measured, model: Model, row: str, video_fps: float | None) -> Usage:
     if item.modality == "image":
         image = model.media.image if model.media else None
@@ -87,10 +94,9 @@ def _count(item: Measured, model: Model, row: str, video_fps: float | None) -> U
 
 
 def _audio(item: Measured, model: Model, row: str) -> Usage:
-    audio = model.media.audio if model.media else None
-    assert audio
-    length = audio.max_seconds * 1000 if item.milliseconds is None else item.milliseconds
-    if length > audio.max_seconds * 1000:
+    audio, longest = _audio_of(model), longest_ms(item, model=model)
+    length = longest if item.milliseconds is None else item.milliseconds
+    if length > longest:
         raise _audio_too_long(item, length, audio, model, row)
     tokens = math.ceil(length * _exact(audio.tokens_per_second) / 1000)
     return Usage(input_tokens=tokens, clips=1, audio_ms=length)
@@ -101,19 +107,24 @@ def _clip(item: Measured, model: Model, row: str, asked: float | None) -> Usage:
     assert video.tokens_per_frame
     if item.frames is not None and item.frames < video.min_frames:
         raise row_error("too_few_frames", row=row, frames=item.frames, least=video.min_frames)
-    wanted = _exact(asked or video.default_fps)
-    fps = min(wanted, item.frame_rate or wanted)
+    fps = _sampling_rate(item, model, asked)
     longest = longest_video_ms(model, fps)
     length = longest if item.milliseconds is None else item.milliseconds
     if length > longest:
-        raise _video_too_long(item, length, fps, model, row, asked=fps == wanted and asked is not None)
+        raise _video_too_long(item, length, fps, model, row, asked=asked is not None and fps == _exact(asked))
     tokens = video.tokens_per_frame * frames_of(length, fps)
     return Usage(input_tokens=tokens, clips=1, video_ms=length)
 
 
+def _sampling_rate(item: Measured, model: Model, asked: float | None) -> Fraction:
+    """Frames per second: as asked, else the model's default, and never more than the clip holds."""
+    wanted = _exact(asked or _video(model).default_fps)
+    return min(wanted, item.frame_rate or wanted)
+
+
 def _audio_too_long(item: Measured, length: int, audio: Audio, model: Model, row: str) -> RowError:
     code = "audio_estimated_too_long" if item.source == "estimated" else "audio_too_long"
-    return row_error(code, row=row, seconds=_seconds(length), most=audio.max_seconds, model=model.id)
+    return row_error(code, row=row, seconds=in_seconds(length), most=audio.max_seconds, model=model.id)
 
 
 def _video_too_long(item: Measured, length: int, fps: Fraction, model: Model, row: str, *, asked: bool) -> RowError:
@@ -126,12 +137,18 @@ def _video_too_long(item: Measured, length: int, fps: Fraction, model: Model, ro
     return row_error(
         "video_too_long",
         row=row,
-        seconds=f"estimated at {_seconds(length)} s from its size" if estimated else f"{_seconds(length)} s",
+        seconds=f"estimated at {in_seconds(length)} s from its size" if estimated else f"{in_seconds(length)} s",
         rate=f"the requested {_rate(fps)}" if asked else _rate(fps),
         model=model.id,
-        longest=_seconds(whole),
+        longest=in_seconds(whole),
         advice=f"{advice} If it is not that long, state its length in duration_seconds." if estimated else advice,
     )
+
+
+def _audio_of(model: Model) -> Audio:
+    assert model.media
+    assert model.media.audio
+    return model.media.audio
 
 
 def _video(model: Model) -> Video:
@@ -150,11 +167,6 @@ def _most_frames(model: Model, video: Video) -> int:
 def _exact(rate: float) -> Fraction:
     """A rate as it is written in decimals: 0.1 is a tenth, so that rounding up does not see binary dust."""
     return Fraction(str(rate))
-
-
-def _seconds(milliseconds: int) -> str:
-    whole, rest = divmod(milliseconds, 1000)
-    return f"{whole}.{rest:03}".rstrip("0").rstrip(".")
 
 
 def _rate(fps: Fraction) -> str:

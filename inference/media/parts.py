@@ -1,13 +1,21 @@
 """Reads one content part of a row (reference 001, the input file) and says what it carries."""
 
 import math
+from base64 import b64encode
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from inference.catalogue.schema import Model
-from inference.media.formats import Modality, format_named, format_of_bytes, format_of_media_type, format_of_url
+from inference.media.formats import (
+    Modality,
+    format_named,
+    format_of_bytes,
+    format_of_media_type,
+    format_of_url,
+    media_type,
+)
 from inference.media.inline import InlineBytes
 from inference.refusals import RowError, row_error
 
@@ -63,6 +71,19 @@ def read_part(part: object, *, at: str, model: Model) -> TextPart | MediaPart:
         raise _missing_or("an object", body, at)
     read = _input_audio if kind == "input_audio" else _by_url
     return read(body, kind, modality, at, model)
+
+
+def upstream_part(part: MediaPart, *, fetched: bytes | None = None) -> dict[str, Any]:
+    """The part as a model server is sent it: always with its bytes, those of a URL in `fetched`, and a known format."""
+    if part.data is not None:
+        encoded = part.data.text[part.data.start :]
+    else:
+        assert fetched is not None
+        encoded = b64encode(fetched).decode()
+    assert part.format
+    if part.type == "input_audio":
+        return {"type": part.type, part.type: {"data": encoded, "format": part.format}}
+    return {"type": part.type, part.type: {"url": f"data:{media_type(part.format)};base64,{encoded}"}}
 
 
 def _input_audio(body: dict[str, Any], kind: str, modality: Modality, at: str, model: Model) -> MediaPart:

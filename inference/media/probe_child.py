@@ -21,7 +21,9 @@ QUESTION = struct.Struct(">8s?Q")
 # Offset and size of a range that is wanted; a size of 0 announces an answer of `offset` bytes.
 REQUEST = struct.Struct(">QI")
 IMAGES = ("png", "jpeg", "webp", "gif", "bmp", "tiff")
-_PROCESSOR_S = 10
+# Headers take a hundredth of a second, a walk as much for each megabyte.
+_PROCESSOR_S = 0.5
+_WALKED_BYTES_PER_S = 20_000_000
 _PATIENCE_S = 60
 _MEMORY_BYTES = 2 << 30
 _PIECE = 1 << 20
@@ -64,7 +66,7 @@ def main() -> None:
     while head := sys.stdin.buffer.read(QUESTION.size):
         name, walk, size = QUESTION.unpack(head)
         format = name.rstrip(b"\0").decode()
-        signal.setitimer(signal.ITIMER_PROF, _PROCESSOR_S)
+        signal.setitimer(signal.ITIMER_PROF, _PROCESSOR_S + (size / _WALKED_BYTES_PER_S if walk else 0))
         signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
         facts = _picture(_Ranges(size), format) if format in IMAGES else _clip(_Ranges(size), walk)
         signal.setitimer(signal.ITIMER_PROF, 0)

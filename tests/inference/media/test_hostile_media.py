@@ -99,6 +99,13 @@ def test_the_child_has_no_descriptor_left() -> None:
     assert sorted(path.name for path in Path(f"/proc/{process.pid}/fd").iterdir()) == ["0", "1", "2"]
 
 
+def test_a_table_of_two_billion_entries_costs_half_a_second_and_the_child() -> None:
+    data = clips.audio("m4a")
+    place = data.index(b"stts") + 8
+    assert probed(data[:place] + b"\x7f\xff\xff\xff" + data[place + 4 :], "m4a") == Clip()
+    assert probed(data, "m4a").milliseconds == 1500
+
+
 def test_boxes_without_end_end() -> None:
     nested = b""
     for _ in range(2000):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from inference.catalogue.schema import Model
-from inference.media.parts import MediaPart, TextPart, read_part
+from inference.media.parts import MediaPart, TextPart, read_part, upstream_part
 from inference.refusals import RowError
 from tests.inference.media import clips
 from tests.inference.media.clips import by_url, data_uri, input_audio
@@ -131,3 +131,16 @@ def test_an_inline_item_of_exactly_its_size_is_taken() -> None:
     assert part.data
     assert part.data.size == 20_000_000
     assert part.data.read(19_999_999, 10) == b"\0"
+
+
+def test_a_part_is_sent_on_with_its_bytes_and_one_spelling_of_its_type() -> None:
+    def sent(part: Any, **fetched: bytes) -> Any:
+        found = read_part(part, at=AT, model=NEMOTRON)
+        assert isinstance(found, MediaPart)
+        return upstream_part(found, **fetched)
+
+    png, text = clips.picture("png"), b64encode(WAV).decode()
+    assert sent(by_url("image", data_uri("png", png), detail="low")) == by_url("image", data_uri("png", png))
+    assert sent(by_url("audio", f"DATA:audio/x-wav;codecs=1;base64,{text}")) == by_url("audio", data_uri("wav", WAV))
+    assert sent(input_audio("WAV", WAV, duration_seconds=9)) == input_audio("wav", WAV)
+    assert sent(by_url("image", "https://a.example/x.png"), fetched=png) == by_url("image", data_uri("png", png))

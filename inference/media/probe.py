@@ -10,6 +10,7 @@ from typing import IO, Any, Final
 import orjson
 from msgspec import Struct
 
+from anex.core.errors import Unavailable
 from anex.core.helper_process import HelperProcess, read_exactly
 from inference.media.formats import Modality, Reader
 from inference.media.probe_child import QUESTION, REQUEST
@@ -50,7 +51,8 @@ def probe_clip(
 ) -> Clip:
     """What the `size` bytes behind `read` state; an empty `Clip` where they cannot be read.
 
-    With `most_bytes` (a hosted clip) no more than that is read, and a stream without a length is not walked.
+    With `most_bytes` (a hosted clip) no more than that is read, and a stream without a length is not walked. Errors of
+    `read` pass through; `Unavailable` where nothing can be read on this machine.
     """
     walk = format in _WALKED and most_bytes is None
     facts = _ask(read, size, format or "", walk, size * _PASSES if most_bytes is None else most_bytes)
@@ -71,13 +73,23 @@ def probe_picture(read: Reader, size: int, *, format: str) -> Picture | None:
 
 
 def _ask(read: Reader, size: int, format: str, walk: bool, budget: int) -> dict[str, Any]:
+    """The child's facts; none where the question ended the child. `Unavailable` where no other can be started."""
     try:
-        with _child.asked() as (to_child, from_child):
-            to_child.write(QUESTION.pack(format.encode(), walk, size))
-            to_child.flush()
-            return _exchange(read, to_child, from_child, budget)
+        return _question(read, size, format, walk, budget)
     except (BrokenPipeError, EOFError, _TooMuchAsked):
-        return {}
+        pass
+    try:
+        _question(read, 0, "", False, 0)
+    except (BrokenPipeError, EOFError):
+        raise Unavailable("Pictures and clips cannot be read now: their reader does not start.") from None
+    return {}
+
+
+def _question(read: Reader, size: int, format: str, walk: bool, budget: int) -> dict[str, Any]:
+    with _child.asked() as (to_child, from_child):
+        to_child.write(QUESTION.pack(format.encode(), walk, size))
+        to_child.flush()
+        return _exchange(read, to_child, from_child, budget)
 
 
 def _exchange(read: Reader, to_child: IO[bytes], from_child: IO[bytes], budget: int) -> dict[str, Any]:

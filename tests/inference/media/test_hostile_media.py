@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from anex.core.errors import Unavailable
+from anex.core.helper_process import HelperProcess
 from inference.media import probe
 from inference.media.formats import FORMATS
 from inference.media.lengths import measure
@@ -118,6 +120,13 @@ def test_boxes_without_end_end() -> None:
 def test_the_next_clip_is_read_after_one_that_ended_the_child() -> None:
     assert probe_clip(lambda at, size: b"", 10**9, format="mp4", modality="video") == Clip()
     assert probed(clips.video("mp4"), "mp4").milliseconds == 1500
+
+
+def test_a_reader_that_does_not_start_is_no_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise every clip would be priced by its size, and nobody would know why."""
+    monkeypatch.setattr(probe, "_child", HelperProcess("inference.media.no_such_module"))
+    with pytest.raises(Unavailable):
+        probed(clips.video("mp4"), "mp4")
 
 
 JSON = st.recursive(

@@ -7,7 +7,7 @@ import orjson
 
 from anex.core.errors import InvalidRequest
 from inference.catalogue.schema import Model
-from inference.requests.errors import RowError, row_error
+from inference.refusals import RowError, row_error
 from inference.requests.messages import check_messages
 from inference.requests.options import ANSWER_TOKENS, MAX_TEMPERATURE, RowOptions
 from inference.requests.response_format import check_response_format, constrains, upstream_format

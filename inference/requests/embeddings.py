@@ -7,8 +7,8 @@ import msgspec
 import orjson
 
 from inference.catalogue.schema import Model
+from inference.refusals import RowError, row_error
 from inference.requests.envelope import expected
-from inference.requests.errors import RowError, row_error
 from inference.requests.options import RowOptions
 
 

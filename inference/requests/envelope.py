@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from inference.requests.errors import RowError, row_error
+from inference.refusals import RowError, row_error
 
 # The writer of JSON stops at 254 levels; a row this shallow cannot come near it.
 _SURELY_SHALLOW = 200

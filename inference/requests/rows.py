@@ -6,12 +6,12 @@ Pure and fast: a file of ten million lines passes through here twice.
 from typing import Any
 
 from inference.catalogue.schema import Model
+from inference.refusals import RowError
 from inference.requests import chat, decisions, embeddings
 from inference.requests.chat import ChatRow
 from inference.requests.decisions import DecisionRow
 from inference.requests.embeddings import EmbeddingRow
 from inference.requests.envelope import open_line
-from inference.requests.errors import RowError
 from inference.requests.options import RowOptions
 
 __all__ = ["ChatRow", "DecisionRow", "EmbeddingRow", "Row", "RowError", "RowOptions", "parse", "upstream_body"]

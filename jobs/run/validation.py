@@ -6,6 +6,7 @@ Nothing is written to the database until the whole file was read; then everythin
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from uuid import UUID
 
 import numpy as np
 from django.db import transaction
@@ -24,6 +25,7 @@ from jobs.run.failures import Problem, fail_before_approval
 from jobs.run.lines import Line, read_lines
 from jobs.services.transitions import advance
 from jobs.storage.interface import ObjectChanged, ObjectMissing
+from jobs.tolerance import Reservoir
 
 CHUNK_ROWS = 1024
 CHUNK_BYTES = 16 * 1024 * 1024
@@ -39,8 +41,9 @@ QUOTED_CHARACTERS = 64  # of a custom_id, in a sentence
 
 @dataclass(slots=True)
 class _Checked:
-    """What one pass over the file found out."""
+    """What one pass over the file found out, and which rows it drew for a sample."""
 
+    sample: Reservoir[estimates.SampledRow]
     chunks: list[Chunk] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     id_hashes: "array[int]" = field(default_factory=lambda: array("q"))
@@ -65,9 +68,8 @@ def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
         if not checked.problems:
             checked.problems = _repeated_ids(context, checked, go_on)
     except (ObjectChanged, ObjectMissing):
-        checked = _Checked(
-            problems=[Problem("input_gone", 0, "The input file was replaced or deleted after it was uploaded.")]
-        )
+        gone = Problem("input_gone", 0, "The input file was replaced or deleted after it was uploaded.")
+        checked = _Checked(_no_sample(claim.job_id), problems=[gone])
     if checked.problems:
         fail_before_approval(claim, context.store, checked.problems)
         return
@@ -79,6 +81,11 @@ def _start(claim: Claim) -> bool:
     return Job.objects.filter(pk=claim.job_id, status=Status.ESTIMATING).exists()
 
 
+def _no_sample(job_id: UUID) -> Reservoir[estimates.SampledRow]:
+    """Seeded by the job, so that a check that is made again draws the same rows."""
+    return Reservoir(estimates.SAMPLE_ROWS, seed=job_id.int)
+
+
 def _lines(context: Context, go_on: Callable[[], bool]) -> Iterator[Line]:
     for place, line in enumerate(read_lines(context.store.stream(context.input_key, etag=context.input_etag))):
         if place % COUNTED_TOGETHER == 0 and not go_on():
@@ -87,12 +94,13 @@ def _lines(context: Context, go_on: Callable[[], bool]) -> Iterator[Line]:
 
 
 def _check(context: Context, go_on: Callable[[], bool]) -> _Checked:
-    checked = _Checked()
+    checked = _Checked(_no_sample(context.job_id))
     cutter = _Cutter(context, checked)
     batch: list[tuple[Line, requests.Row]] = []
     batch_bytes = 0
     try:
         for line in _lines(context, go_on):
+            checked.sample.add(estimates.SampledRow(checked.rows, line.start, line.end))
             if row := _parse(context, checked, line):
                 batch.append((line, row))
                 batch_bytes += line.end - line.start
@@ -257,6 +265,6 @@ def _commit(claim: Claim, context: Context, checked: _Checked) -> None:
         if context.model.task != "chat":
             estimates.quote(claim.job_id, output_cap=0)
         elif cap is None:
-            estimates.plan_sample(claim.job_id, checked.chunks)
+            estimates.plan_sample(claim.job_id, checked.sample.items)
         else:
             estimates.quote(claim.job_id, output_cap=min(cap, room_for_output(context.model, job)))

@@ -86,6 +86,7 @@ class Job(models.Model):
     reasoning_budget = models.PositiveIntegerField(null=True)
     reasoning_effort = models.CharField(max_length=20, blank=True)
     temperature = models.FloatField(null=True)
+    dimensions = models.PositiveIntegerField(null=True)
     has_response_format = models.BooleanField(default=False, help_text="The schema is an object of the job")
 
     # The estimate; `prices` is the price card frozen when the job was quoted.

@@ -13,8 +13,8 @@ from anex.core.errors import Unavailable
 from inference.catalogue.schema import PackagedWeights
 from inference.catalogue.weights import locate
 from inference.counting.template import compile_template
+from inference.requests.chat import ChatRow
 from inference.requests.errors import TemplateRefused
-from inference.requests.rows import Row
 
 # Token types of a GGUF vocabulary that are matched whole in any text.
 _CONTROL, _USER_DEFINED = 3, 4
@@ -43,7 +43,7 @@ class GgufTokenizer:
     size: int
     marks: dict[str, str]
 
-    def count(self, rows: Sequence[Row], *, model_id: str) -> list[int]:
+    def count(self, rows: Sequence[ChatRow], *, model_id: str) -> list[int]:
         """Tokens of each row's rendered chat; `TemplateRefused` for a row the template does not take."""
         prompts = [self._render(index, row, model_id) for index, row in enumerate(rows)]
         # Ids past the vocabulary stand for bytes it lacks; llama.cpp drops them after merging.
@@ -52,7 +52,7 @@ class GgufTokenizer:
             for encoding in self.tokenizer.encode_batch_fast(prompts, add_special_tokens=False)
         ]
 
-    def _render(self, index: int, row: Row, model_id: str) -> str:
+    def _render(self, index: int, row: ChatRow, model_id: str) -> str:
         try:
             return self.template.render(
                 messages=_plain(row.messages), add_generation_prompt=True, **self.marks, **row.chat_template_kwargs

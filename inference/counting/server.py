@@ -8,8 +8,9 @@ import aiohttp
 import orjson
 
 from anex.core.errors import Unavailable
+from inference.requests.decisions import question_texts
 from inference.requests.errors import TemplateRefused
-from inference.requests.rows import Row
+from inference.requests.rows import ChatRow, DecisionRow, EmbeddingRow, Row
 
 _IN_FLIGHT = 16
 _TIMEOUT = aiohttp.ClientTimeout(total=60, connect=5)
@@ -40,14 +41,22 @@ async def _count_all(server: CountingServer, rows: Sequence[Row], model_id: str)
     gate = asyncio.Semaphore(_IN_FLIGHT)
     async with aiohttp.ClientSession(timeout=_TIMEOUT, headers=headers) as session:
 
-        async def one(index: int, row: Row) -> int:
+        async def one(index: int, question: dict[str, Any]) -> int:
+            body = orjson.dumps({"model": server.served_name} | question)
             async with gate:
-                status, answer = await _ask(session, url, _question(server, row), model_id)
+                status, answer = await _ask(session, url, body, model_id)
             if status in (400, 422):
                 raise TemplateRefused(index, model_id, _reason(answer))
             return _checked(status, answer, model_id)
 
-        tasks = [asyncio.create_task(one(index, row)) for index, row in enumerate(rows)]
+        async def row(index: int, row: Row) -> int:
+            counts = [await one(index, question) for question in _questions(row)]
+            if isinstance(row, DecisionRow):
+                text, *questions = counts
+                return text * len(questions) + sum(questions)
+            return sum(counts)
+
+        tasks = [asyncio.create_task(row(index, each)) for index, each in enumerate(rows)]
         try:
             return await asyncio.gather(*tasks)
         finally:
@@ -56,15 +65,15 @@ async def _count_all(server: CountingServer, rows: Sequence[Row], model_id: str)
                 task.cancel()
 
 
-def _question(server: CountingServer, row: Row) -> bytes:
-    return orjson.dumps(
-        {
-            "model": server.served_name,
-            "messages": row.messages,
-            "add_generation_prompt": True,
-            "chat_template_kwargs": row.chat_template_kwargs,
-        }
-    )
+def _questions(row: Row) -> list[dict[str, Any]]:
+    """What the server is asked to tokenize: the chat, the text, or a decision's text and then each question."""
+    if isinstance(row, ChatRow):
+        kwargs = row.chat_template_kwargs
+        return [{"messages": row.messages, "add_generation_prompt": True, "chat_template_kwargs": kwargs}]
+    if isinstance(row, EmbeddingRow):
+        return [{"prompt": row.input}]
+    texts = [row.text, *question_texts(row)]
+    return [{"prompt": text, "add_special_tokens": False} for text in texts]
 
 
 async def _ask(session: aiohttp.ClientSession, url: str, body: bytes, model_id: str) -> tuple[int, Any]:

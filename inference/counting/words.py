@@ -7,6 +7,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from inference.requests.decisions import DecisionRow, question_texts
+from inference.requests.embeddings import EmbeddingRow
+from inference.requests.rows import Row
+
 TOKENS_PER_MESSAGE = 4
 TOKENS_PER_PROMPT = 2
 
@@ -32,6 +36,15 @@ def count_messages(messages: Iterable[Mapping[str, Any]]) -> int:
     return TOKENS_PER_PROMPT + sum(
         TOKENS_PER_MESSAGE + count_words(text_of(message.get("content"))) for message in messages
     )
+
+
+def count_row(row: Row) -> int:
+    """Prompt tokens of a row of any task."""
+    if isinstance(row, EmbeddingRow):
+        return count_words(row.input)
+    if isinstance(row, DecisionRow):
+        return sum(count_words(row.text) + count_words(words) for words in question_texts(row))
+    return count_messages(row.messages)
 
 
 def _is_text(part: Mapping[str, Any]) -> bool:

@@ -1,22 +1,8 @@
-"""What can be wrong with a row, in one table: a stable code and the sentence that says what to fix.
+"""What a chat template has against a row."""
 
-Sentences name the field themselves where it is fixed; `param` carries the path as the sender wrote it.
-"""
+from typing import Any
 
-from typing import Any, Final
-
-from anex.core.errors import InvalidRequest
-
-
-class RowError(InvalidRequest):
-    """One row is refused: `code` is stable, `message` is for the person, `param` is the field's path in the line."""
-
-    def __init__(self, code: str, message: str, param: str | None = None) -> None:
-        super().__init__(message, code=code, param=param)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Rows are also checked in other processes, and an exception crosses by what it was made of."""
-        return type(self), (self.code, self.message, self.param)
+from inference.refusals import RowError, row_error
 
 
 class TemplateRefused(RowError):
@@ -29,36 +15,3 @@ class TemplateRefused(RowError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.index, self.model_id, self.reason)
-
-
-_SENTENCES: Final[dict[str, str]] = {
-    "invalid_encoding": "the line is not valid UTF-8: save the file as UTF-8",
-    "byte_order_mark": "the line starts with a byte order mark: save the file as UTF-8 without one",
-    "invalid_json": "the line is not valid JSON ({reason})",
-    "not_an_object": "the line must be a JSON object with custom_id, method, url and body, not {found}",
-    "too_deep": "the line nests arrays and objects too deeply: at most 250 levels are read",
-    "missing": "{param} is missing",
-    "wrong_type": "{param} must be {expected}",
-    "empty": "{param} must not be empty",
-    "invalid_method": "method must be POST",
-    "invalid_url": "url must be {url}",
-    "stream_not_supported": "body.stream is not supported: every row is answered whole; remove it or set it to false",
-    "invalid_role": "{param} must be system, developer, user, assistant or tool",
-    "unknown_part": "unsupported content part type '{type}': supported types are {supported}",
-    "no_encoder": "model '{model}' does not support {modality} input: remove the part or choose a model that takes it",
-    "media_not_served": "{modality} input is not served here for model '{model}': send text parts only",
-    "invalid_arguments": "{param} must be a string holding a JSON object",
-    "out_of_range": "{param} must be a number from {low} to {high}",
-    "reasoning_not_supported": "model '{model}' produces no reasoning: remove {param} or set it to false",
-    "effort_not_supported": "model '{model}' has no reasoning effort levels: remove {param}",
-    "invalid_effort": "{param} must be one of {levels} for model '{model}'",
-    "effort_without_reasoning": "{param} needs reasoning, which is off for this row",
-    "budget_without_reasoning": "{param} is false, but the job caps reasoning with reasoning_budget {budget}: "
-    "remove one of the two",
-    "template_refused": "the chat template of model '{model}' refuses these messages: {reason}",
-}
-
-
-def row_error(code: str, param: str | None = None, **facts: object) -> RowError:
-    """The error for `code`, its sentence filled with `param` and `facts`."""
-    return RowError(code, _SENTENCES[code].format(param=param, **facts), param)

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from inference.catalogue.schema import Model
-from inference.requests.errors import RowError, row_error
+from inference.refusals import RowError, row_error
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 PARTS = {"text": "text", "image_url": "image", "input_audio": "audio", "audio_url": "audio", "video_url": "video"}

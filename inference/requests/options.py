@@ -16,7 +16,7 @@ MAX_TEMPERATURE = 2
 class RowOptions:
     """Job-wide values; None leaves a setting to the row or the model. Tokens are output tokens per row.
 
-    `reasoning_budget` 0 means no cap on thinking.
+    `reasoning_budget` 0 means no cap on thinking. `dimensions` is the width of an embedding.
     """
 
     max_output_tokens: int | None = None
@@ -25,18 +25,17 @@ class RowOptions:
     reasoning_budget: int | None = None
     reasoning_effort: str | None = None
     response_format: dict[str, Any] | None = None
+    dimensions: int | None = None
 
 
-def check_options(
-    model: Model, options: RowOptions, *, dimensions: int | None = None, video_fps: float | None = None
-) -> None:
+def check_options(model: Model, options: RowOptions, *, video_fps: float | None = None) -> None:
     """Raise `Unprocessable` where the options do not fit the model or each other.
 
     `response_format` itself is `check_response_format`'s; here only its meeting with other options is judged.
     """
-    _check_fields(model, options, dimensions, video_fps)
+    _check_fields(model, options, video_fps)
     if model.task == "embed":
-        _check_dimensions(model, dimensions)
+        _check_dimensions(model, options.dimensions)
     elif model.task == "chat":
         _check_output(model, options)
         _check_reasoning(model, options)
@@ -45,16 +44,12 @@ def check_options(
         _check_video_fps(model, video_fps)
 
 
-def _check_fields(model: Model, options: RowOptions, dimensions: int | None, video_fps: float | None) -> None:
+def _check_fields(model: Model, options: RowOptions, video_fps: float | None) -> None:
     """Each field belongs to a task: generation fields to chat models, dimensions to embedding models."""
-    foreign: dict[str, object] = {}
-    if model.task != "chat":
-        foreign = {name: getattr(options, name) for name in RowOptions.__dataclass_fields__}
-        foreign["video_fps"] = video_fps
-    if model.task != "embed":
-        foreign["dimensions"] = dimensions
-    for name, value in foreign.items():
-        if value is not None:
+    given: dict[str, object] = {name: getattr(options, name) for name in RowOptions.__dataclass_fields__}
+    given["video_fps"] = video_fps
+    for name, value in given.items():
+        if value is not None and model.task != ("embed" if name == "dimensions" else "chat"):
             raise _refused(name, f"model '{model.id}' does not support {name}")
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from inference.catalogue.schema import Model
-from inference.requests.errors import row_error
+from inference.refusals import row_error
 from inference.requests.options import RowOptions
 
 _AT = "body.chat_template_kwargs"

@@ -76,7 +76,7 @@ def _fields(job: Job, progress: Progress | None) -> dict[str, Any]:
         "reasoning_effort": job.reasoning_effort or None,
         "task_type": job.task_type,
         "format": job.input.format,
-        "dimensions": None,
+        "dimensions": job.dimensions,
         "data_residency": job.region,
         "progress": progress and _progress(progress, job.quote_cents),
         "charge_cents": job.charge_cents,

@@ -29,11 +29,11 @@ def create_job(request: Request) -> dict[str, Any]:
         reasoning_budget=fields.get("reasoning_budget"),
         reasoning_effort=fields.get("reasoning_effort"),
         response_format=fields.get("response_format"),
+        dimensions=fields.get("dimensions"),
     )
     options = SubmitOptions(
         model_id=fields["model"],
         row=row,
-        dimensions=fields.get("dimensions"),
         video_fps=fields.get("video_fps"),
         data_residency=fields.get("data_residency"),
     )

@@ -1,23 +1,23 @@
 """Prices a job: exact input tokens, and an output cap that is given or measured on a sample of the rows.
 
-The cap of a sample is its longest answer and a margin; the quote built on it is also the most that is charged.
+The cap of a sample is the bound of `jobs.tolerance`; the quote built on it is also the most that is charged.
 """
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
 import msgspec
 from django.db import transaction
-from django.db.models import Max, Sum
 
 from anex.core import clock
 from anex.core.actors import system
 from anex.core.money import ceil_cents
 from billing import price_cards, pricing
 from inference import catalogue
-from jobs import storage
+from jobs import storage, tolerance
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job, Part
 from jobs.run.context import room_for_output
@@ -27,42 +27,37 @@ from jobs.services.transitions import advance
 
 log = logging.getLogger(__name__)
 
-SAMPLE_ROWS = 16
-SAMPLE_CHUNKS = 4
-MARGIN_PERCENT = 125
-CAP_STEP = 16
 APPROVAL_WINDOW = timedelta(hours=24)
 RECENT_JOBS = 5
 # What its column holds; decades, so nothing is lost.
 MAX_EXPECTED_SECONDS = 2**31 - 1
 
 
-def plan_sample(job_id: UUID, chunks: Sequence[Chunk]) -> None:
-    """Create the chunks of kind `sample`: evenly spread rows of evenly spread chunks; the others count as done."""
-    picked = _spread(len(chunks), SAMPLE_CHUNKS)
-    per_chunk = -(-SAMPLE_ROWS // len(picked))
-    for index, place in enumerate(picked):
-        source = chunks[place]
-        done = ["1"] * source.row_count
-        for row in _spread(source.row_count, per_chunk):
-            done[row] = "0"
-        Chunk.objects.create(
+@dataclass(frozen=True, slots=True, order=True)
+class SampledRow:
+    """A row that is run before the quote: its place among the rows, and its bytes [start, end) of the input."""
+
+    row: int
+    start: int
+    end: int
+
+
+def plan_sample(job_id: UUID, sampled: Sequence[SampledRow]) -> None:
+    """Create a chunk of kind `sample` for each of the rows that were drawn, so that they run side by side."""
+    Chunk.objects.bulk_create(
+        Chunk(
             job_id=job_id,
             kind=Chunk.Kind.SAMPLE,
             index=index,
-            first_row=source.first_row,
-            row_count=source.row_count,
-            byte_start=source.byte_start,
-            byte_end=source.byte_end,
-            done="".join(done),
+            first_row=row.row,
+            row_count=1,
+            byte_start=row.start,
+            byte_end=row.end,
+            done="0",
         )
+        for index, row in enumerate(sorted(sampled))
+    )
     doorbell.ring()
-
-
-def _spread(count: int, wanted: int) -> list[int]:
-    """Up to `wanted` places out of `count`, evenly spread, the first always among them."""
-    wanted = min(count, wanted)
-    return [place * count // wanted for place in range(wanted)]
 
 
 def finish_sample(job_id: UUID) -> None:
@@ -72,21 +67,19 @@ def finish_sample(job_id: UUID) -> None:
         open_chunks = Chunk.objects.filter(job_id=job_id, kind=Chunk.Kind.SAMPLE, closed=False)
         if job.status != Status.ESTIMATING or open_chunks.exists():
             return
-        measured = Part.objects.filter(chunk__job_id=job_id, chunk__kind=Chunk.Kind.SAMPLE).aggregate(
-            longest=Max("longest_output_tokens"),
-            answered=Sum("success_rows") + Sum("format_error_rows"),
-            truncated=Sum("truncated_rows"),
-        )
+        measured = list(Part.objects.filter(chunk__job_id=job_id, chunk__kind=Chunk.Kind.SAMPLE, error_rows=0))
         model = catalogue.get(job.model_id)
         if model is None:
             log.warning("job %s waits for a worker that knows model %s", job_id, job.model_id)
             return
         room = room_for_output(model, job)
-        problem = _sample_problem(measured["answered"] or 0, measured["truncated"] or 0, room)
+        truncated = sum(part.truncated_rows for part in measured)
+        problem = _sample_problem(len(measured) - truncated, truncated, room)
         if problem is None and price_cards.current(job.model_id) is None:
             problem = Problem("model_not_offered", 0, f"The model {job.model_id} is no longer offered.")
         if problem is None:
-            quote(job_id, output_cap=cap_from(measured["longest"], room))
+            lengths = [room if part.truncated_rows else part.longest_output_tokens for part in measured]
+            quote(job_id, output_cap=tolerance.cap(lengths, rows=job.row_count or 0, room=room))
             return
     fail_estimate(job_id, storage.store(job.region), problem)
 
@@ -99,12 +92,6 @@ def _sample_problem(answered: int, truncated: int, room: int) -> Problem | None:
         message = f"The typical answer hits the longest output allowed here ({room:,} tokens) and would be cut off. "
         return Problem("output_too_long", 0, message + "Set max_output_tokens to accept cut answers, or ask for less.")
     return None
-
-
-def cap_from(longest: int, room: int) -> int:
-    """The output cap in tokens: the longest sampled answer and a quarter, in steps of 16, within the room."""
-    with_margin = -(-longest * MARGIN_PERCENT // 100)
-    return max(1, min(room, -(-with_margin // CAP_STEP) * CAP_STEP))
 
 
 def quote(job_id: UUID, *, output_cap: int) -> None:

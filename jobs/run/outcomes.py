@@ -34,7 +34,15 @@ def answered(
     return Outcome(row, orjson.dumps(line), count, usage, cost_nano)
 
 
-def refused(row: int, custom_id: str, message: str, error_type: str) -> Outcome:
-    """A row without an answer; it costs nothing."""
-    line = {"custom_id": custom_id, "response": None, "error": message, "error_type": error_type}
-    return Outcome(row, orjson.dumps(line), "error", Usage(), 0)
+def refused(
+    row: int,
+    custom_id: str,
+    message: str,
+    error_type: str,
+    *,
+    count: Count = "error",
+    response: dict[str, Any] | None = None,
+) -> Outcome:
+    """A row without an answer; it costs nothing. `response` is what the model said instead, where it is passed on."""
+    line = {"custom_id": custom_id, "response": response, "error": message, "error_type": error_type}
+    return Outcome(row, orjson.dumps(line), count, Usage(), 0)

@@ -3,15 +3,12 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
-import orjson
 
 from anex.core.errors import Unavailable
 from anex.core.usage import Usage
-from billing import pricing
 from inference import tokens
 from inference.backends import retries
 from inference.backends.answers import Answer
@@ -19,17 +16,15 @@ from inference.backends.client import Client
 from inference.backends.faults import ServerFailed, ServerLost, UpstreamError
 from inference.backends.registry import Server
 from inference.requests import rows as requests
-from inference.requests.schema_process import answer_fault
+from jobs.run import judging
 from jobs.run.context import Context
-from jobs.run.outcomes import Count, Outcome, answered, refused
+from jobs.run.outcomes import Outcome, refused
 from jobs.run.threads import Threads
 from jobs.run.window import Place, Window
 
 log = logging.getLogger(__name__)
 
 ROW_SECONDS = 600.0
-# Answers are checked against schemas one at a time; a slow one must not take the threads of everything else.
-_checking = ThreadPoolExecutor(1, thread_name_prefix="schemas")
 LOOK_SECONDS = 1.0
 
 
@@ -107,19 +102,19 @@ class Sender:
         )
         answer = await self._client.complete(
             server,
-            requests.url_path,
+            requests.PATHS[context.model.task],
             body,
             timeout_s=ROW_SECONDS,
-            input_bound=context.model.context_tokens,
+            input_bound=requests.input_bound(request, context.model),
             output_bound=context.output_cap,
         )
-        if answer.status == 200 and not _has_message(answer.body):
-            raise ServerFailed("The model server answered 200 without a message.")
+        if answer.status == 200 and not requests.has_answer(request, answer.body):
+            raise ServerFailed("The model server answered 200 without an answer.")
         return answer
 
     async def _outcome(self, row: int, request: requests.Row, answer: Answer, server: Server) -> Outcome:
         if answer.status != 200:
-            return self._refuse(row, request, answer)
+            return judging.refuse(row, request, answer)
         self._note_clamp(answer, server)
         usage = answer.usage
         if usage is None:
@@ -127,7 +122,7 @@ class Sender:
                 usage = await self._threads.call(self._count, request, answer.body, server)
             except Unavailable as error:
                 raise NotAnswered(in_hand=False, reachable=False) from error
-        return await self._judge(row, request, answer, usage)
+        return await judging.judge(row, request, answer, usage, card=self._context.card)
 
     def _note_clamp(self, answer: Answer, server: Server) -> None:
         """Log the first impossible report of these rows; a server that makes one makes many."""
@@ -136,58 +131,12 @@ class Sender:
             job, model = self._context.job_id, server.model_id
             log.warning("job %s: a server of %s reported impossible usage, which was clamped", job, model)
 
-    def _refuse(self, row: int, request: requests.Row, answer: Answer) -> Outcome:
-        message = _upstream_message(answer.body) or f"The model server refused the row ({answer.status})."
-        return refused(row, request.custom_id, message, "invalid_request_error")
-
-    async def _judge(self, row: int, request: requests.Row, answer: Answer, usage: Usage) -> Outcome:
-        card = self._context.card
-        cost = pricing.row_cost_nano(card, usage) if card else 0
-        count: Count = "success"
-        error = None
-        if answer.finish_reason == "length":
-            count = "truncated"
-        elif request.response_format and (error := await _format_error(request.response_format, answer.body)):
-            count = "format_error"
-        return answered(row, request.custom_id, answer.body, count=count, usage=usage, cost_nano=cost, error=error)
-
     def _count(self, request: requests.Row, body: dict[str, Any], server: Server) -> Usage:
         """Tokens by our own count, for a server that reported none: an answer is never free by accident."""
-        texts = [_content(body), ""]
+        if not isinstance(request, requests.ChatRow):
+            (read,) = tokens.count_rows(self._context.model, [request], counting_server=server)
+            return Usage(input_tokens=read)
+        texts = [judging.text_of(body), ""]
         alone = [msgspec.structs.replace(request, messages=[{"role": "user", "content": text}]) for text in texts]
         read, written, nothing = tokens.count_rows(self._context.model, [request, *alone], counting_server=server)
         return Usage(input_tokens=read, output_tokens=min(written - nothing, self._context.output_cap))
-
-
-def _has_message(body: dict[str, Any]) -> bool:
-    try:
-        return isinstance(body["choices"][0]["message"], dict)
-    except (KeyError, IndexError, TypeError):
-        return False
-
-
-def _content(body: dict[str, Any]) -> str:
-    try:
-        return str(body["choices"][0]["message"]["content"] or "")
-    except (KeyError, IndexError, TypeError):
-        return ""
-
-
-def _upstream_message(body: dict[str, Any]) -> str:
-    error = body.get("error", body)
-    message = error.get("message") if isinstance(error, dict) else error
-    return str(message)[:1000] if message else ""
-
-
-async def _format_error(response_format: dict[str, Any], body: dict[str, Any]) -> str | None:
-    """What is wrong with an answer that was to be JSON; None when it keeps the format."""
-    kind, text = response_format.get("type"), _content(body).encode()
-    if kind == "json_schema":
-        schema = orjson.dumps(response_format["json_schema"]["schema"])
-        return await asyncio.get_running_loop().run_in_executor(_checking, answer_fault, schema, text)
-    if kind != "json_object":
-        return None
-    try:
-        return None if isinstance(orjson.loads(text), dict) else "The answer is not a JSON object."
-    except orjson.JSONDecodeError:
-        return "The answer is not valid JSON."

@@ -6,6 +6,7 @@ Nothing is written to the database until the whole file was read; then everythin
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from uuid import UUID
 
 import numpy as np
 from django.db import transaction
@@ -24,11 +25,13 @@ from jobs.run.failures import Problem, fail_before_approval
 from jobs.run.lines import Line, read_lines
 from jobs.services.transitions import advance
 from jobs.storage.interface import ObjectChanged, ObjectMissing
+from jobs.tolerance import SAMPLE_ROWS, Reservoir
 
 CHUNK_ROWS = 1024
 CHUNK_BYTES = 16 * 1024 * 1024
 CHUNK_OUTPUT_BYTES = 64 * 1024 * 1024
-BYTES_PER_TOKEN = 8  # a generous bound of what an answer's token takes up in its result line
+# What a token, a number of a vector and an answered question take up in a result line, at most or nearly so.
+BYTES_PER_TOKEN, BYTES_PER_NUMBER, BYTES_PER_DECISION = 8, 24, 1024
 MAX_ROWS = 10_000_000
 MAX_PROBLEMS = 100
 COUNTED_TOGETHER = 512
@@ -38,8 +41,9 @@ QUOTED_CHARACTERS = 64  # of a custom_id, in a sentence
 
 @dataclass(slots=True)
 class _Checked:
-    """What one pass over the file found out."""
+    """What one pass over the file found out, and which rows it drew for a sample."""
 
+    sample: Reservoir[estimates.SampledRow]
     chunks: list[Chunk] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     id_hashes: "array[int]" = field(default_factory=lambda: array("q"))
@@ -64,9 +68,8 @@ def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
         if not checked.problems:
             checked.problems = _repeated_ids(context, checked, go_on)
     except (ObjectChanged, ObjectMissing):
-        checked = _Checked(
-            problems=[Problem("input_gone", 0, "The input file was replaced or deleted after it was uploaded.")]
-        )
+        gone = Problem("input_gone", 0, "The input file was replaced or deleted after it was uploaded.")
+        checked = _Checked(_no_sample(claim.job_id), problems=[gone])
     if checked.problems:
         fail_before_approval(claim, context.store, checked.problems)
         return
@@ -78,6 +81,11 @@ def _start(claim: Claim) -> bool:
     return Job.objects.filter(pk=claim.job_id, status=Status.ESTIMATING).exists()
 
 
+def _no_sample(job_id: UUID) -> Reservoir[estimates.SampledRow]:
+    """Seeded by the job, so that a check that is made again draws the same rows."""
+    return Reservoir(SAMPLE_ROWS, seed=job_id.int)
+
+
 def _lines(context: Context, go_on: Callable[[], bool]) -> Iterator[Line]:
     for place, line in enumerate(read_lines(context.store.stream(context.input_key, etag=context.input_etag))):
         if place % COUNTED_TOGETHER == 0 and not go_on():
@@ -86,12 +94,13 @@ def _lines(context: Context, go_on: Callable[[], bool]) -> Iterator[Line]:
 
 
 def _check(context: Context, go_on: Callable[[], bool]) -> _Checked:
-    checked = _Checked()
+    checked = _Checked(_no_sample(context.job_id))
     cutter = _Cutter(context, checked)
     batch: list[tuple[Line, requests.Row]] = []
     batch_bytes = 0
     try:
         for line in _lines(context, go_on):
+            checked.sample.add(estimates.SampledRow(checked.rows, line.start, line.end))
             if row := _parse(context, checked, line):
                 batch.append((line, row))
                 batch_bytes += line.end - line.start
@@ -133,12 +142,16 @@ def _parse(context: Context, checked: _Checked, line: Line) -> requests.Row | No
 def _count(context: Context, checked: _Checked, batch: list[tuple[Line, requests.Row]]) -> None:
     if not batch:
         return
-    cap = context.options.max_output_tokens
     for (line, row), count in zip(batch, _counts(context, checked, batch), strict=True):
         checked.input_tokens += count
         checked.longest_row_tokens = max(checked.longest_row_tokens, count)
-        if count + (cap or 1) > context.model.context_tokens:
+        if context.model.task != "decide" and count + _least_output(context) > context.model.context_tokens:
             _note(checked, Problem("row_too_long", line.number, _too_long(context, row, count), "messages"))
+
+
+def _least_output(context: Context) -> int:
+    """The output a row's context must have room for; a decision's longer text is cut to it, an embedding has none."""
+    return context.options.max_output_tokens or int(context.model.task == "chat")
 
 
 def _counts(context: Context, checked: _Checked, batch: list[tuple[Line, requests.Row]]) -> list[int]:
@@ -153,7 +166,7 @@ def _counts(context: Context, checked: _Checked, batch: list[tuple[Line, request
 
 def _too_long(context: Context, row: requests.Row, count: int) -> str:
     model, cap = context.model, context.options.max_output_tokens
-    if count >= model.context_tokens or cap is None:
+    if cap is None or count >= model.context_tokens:
         return (
             f"Row {_quoted(row)} is too long: {count:,} input tokens exceeds the {model.context_tokens:,}-token "
             f"maximum that model '{model.id}' can serve. Shorten or split this row."
@@ -197,8 +210,7 @@ class _Cutter:
     def __init__(self, context: Context, checked: _Checked) -> None:
         self._checked = checked
         self._job_id = context.job_id
-        expected = (context.options.max_output_tokens or context.model.max_output_tokens or 1) * BYTES_PER_TOKEN
-        self._max_rows = max(1, min(CHUNK_ROWS, CHUNK_OUTPUT_BYTES // expected))
+        self._max_rows = max(1, min(CHUNK_ROWS, CHUNK_OUTPUT_BYTES // _answer_bytes(context)))
         self._first_row = self._rows = self._start = self._end = 0
 
     def add(self, line: Line) -> None:
@@ -229,6 +241,16 @@ class _Cutter:
         self._first_row, self._rows = self._first_row + self._rows, 0
 
 
+def _answer_bytes(context: Context) -> int:
+    """A generous bound of what a row's answer takes up in its result line."""
+    model = context.model
+    if model.embedding is not None:
+        return (context.options.dimensions or model.embedding.dimensions) * BYTES_PER_NUMBER
+    if model.decisions is not None:
+        return model.decisions.max_questions * BYTES_PER_DECISION
+    return (context.options.max_output_tokens or model.max_output_tokens or 1) * BYTES_PER_TOKEN
+
+
 def _commit(claim: Claim, context: Context, checked: _Checked) -> None:
     cap = context.options.max_output_tokens
     with transaction.atomic():
@@ -240,7 +262,9 @@ def _commit(claim: Claim, context: Context, checked: _Checked) -> None:
         job.est_input_tokens = checked.input_tokens
         job.longest_row_tokens = checked.longest_row_tokens
         job.save(update_fields=["row_count", "est_input_tokens", "longest_row_tokens"])
-        if cap is None:
-            estimates.plan_sample(claim.job_id, checked.chunks)
+        if context.model.task != "chat":
+            estimates.quote(claim.job_id, output_cap=0)
+        elif cap is None:
+            estimates.plan_sample(claim.job_id, checked.sample.items)
         else:
             estimates.quote(claim.job_id, output_cap=min(cap, room_for_output(context.model, job)))

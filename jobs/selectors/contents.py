@@ -91,6 +91,7 @@ def row_options(job: Job) -> RowOptions:
         reasoning_budget=job.reasoning_budget,
         reasoning_effort=job.reasoning_effort or None,
         response_format=schema,
+        dimensions=job.dimensions,
     )
 
 

@@ -46,7 +46,6 @@ class SubmitOptions:
 
     model_id: str
     row: RowOptions
-    dimensions: int | None = None
     video_fps: float | None = None
     data_residency: str | None = None
 
@@ -121,10 +120,8 @@ class _Repeated(Exception):
 
 
 def offered(model_id: str) -> Model:
-    """The chat model a job may name: in the catalogue, countable, priced and served; Unprocessable otherwise."""
+    """The model a job may name: in the catalogue, countable, priced and served; Unprocessable otherwise."""
     model = catalogue.get(model_id)
-    if model is not None and model.task != "chat":
-        raise Unprocessable(f"model '{model_id}' does not take chat rows", param="model")
     known = model is not None and model.countable and price_cards.current(model_id) is not None
     if model is None or not known or not registry.is_served(model_id, settings.ANEX_REGION):
         raise Unprocessable(f"unknown model '{model_id}'", param="model")
@@ -135,7 +132,7 @@ def check(model: Model, options: SubmitOptions) -> None:
     """Raise Unprocessable for an option the model does not take, InvalidRequest for a malformed response_format."""
     if options.row.response_format is not None:
         check_response_format(options.row.response_format)
-    check_options(model, options.row, dimensions=options.dimensions, video_fps=options.video_fps)
+    check_options(model, options.row, video_fps=options.video_fps)
     if options.video_fps is not None:
         raise Unprocessable("Rows carry text only here: leave video_fps out.", param="video_fps")
 
@@ -156,6 +153,7 @@ def draft(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:
         reasoning_budget=row.reasoning_budget,
         reasoning_effort=row.reasoning_effort or "",
         temperature=row.temperature,
+        dimensions=row.dimensions,
         has_response_format=row.response_format is not None,
     )
 

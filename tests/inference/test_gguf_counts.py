@@ -16,7 +16,8 @@ import pytest
 from inference.catalogue import Model, get
 from inference.catalogue.schema import PackagedWeights
 from inference.catalogue.weights import locate
-from inference.requests.rows import Row, RowOptions, parse
+from inference.requests.rows import ChatRow as Row
+from inference.requests.rows import RowOptions, parse
 from inference.tokens import count_rows
 
 pytestmark = [

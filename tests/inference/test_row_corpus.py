@@ -9,9 +9,24 @@ import orjson
 import pytest
 
 from inference.catalogue import get
-from inference.requests.rows import Row, RowError, RowOptions, parse, upstream_body
+from inference.requests.rows import (
+    ChatRow,
+    DecisionRow,
+    EmbeddingRow,
+    RowError,
+    RowOptions,
+    parse,
+    upstream_body,
+)
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "corpus.jsonl").read_text().splitlines()]
+
+ROWS = {"chat": ChatRow, "embed": EmbeddingRow, "decide": DecisionRow}
+SENT = {
+    "chat": {"model", "messages", "max_tokens", "temperature", "chat_template_kwargs", "response_format"},
+    "embed": {"model", "input", "encoding_format"},
+    "decide": {"model", "state", "questions", "lang"},
+}
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{index}-{case['why']}" for index, case in enumerate(CASES)])
@@ -22,16 +37,9 @@ def test_line_gets_its_verdict(case: dict[str, Any]) -> None:
     options = RowOptions(**case.get("options", {}))
     if case["verdict"] == "row":
         row = parse(line, model=model, options=options)
-        assert isinstance(row, Row)
+        assert isinstance(row, ROWS[model.task])
         body = upstream_body(row, served_name="m", model=model, options=options, max_tokens=10)
-        assert set(orjson.loads(body)) <= {
-            "model",
-            "messages",
-            "max_tokens",
-            "temperature",
-            "chat_template_kwargs",
-            "response_format",
-        }
+        assert set(orjson.loads(body)) <= SENT[model.task]
         return
     with pytest.raises(RowError) as refusal:
         parse(line, model=model, options=options)

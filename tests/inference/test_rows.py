@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inference.catalogue import Model, get
-from inference.requests.rows import Row, RowError, RowOptions, parse, upstream_body
+from inference.requests.rows import ChatRow, RowError, RowOptions, parse, upstream_body
 
 USER = {"role": "user", "content": "hi"}
 TEXT_MODEL, EFFORT_MODEL, PLAIN_MODEL = "qwen3-14b", "qwen3.8-27b", "smollm2-135m-instruct"
@@ -37,7 +37,7 @@ def sent(raw: bytes, options: RowOptions, *, model_id: str = TEXT_MODEL, max_tok
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_row_or_a_row_error(raw: bytes) -> None:
     try:
-        assert isinstance(parse(raw, model=model_named(TEXT_MODEL), options=RowOptions()), Row)
+        assert isinstance(parse(raw, model=model_named(TEXT_MODEL), options=RowOptions()), ChatRow)
     except RowError as error:
         assert error.message
 

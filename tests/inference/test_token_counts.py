@@ -20,8 +20,9 @@ from inference.catalogue.weights import locate
 from inference.counting import gguf
 from inference.counting.template import Refusal, compile_template
 from inference.counting.words import count_messages
-from inference.requests.errors import RowError, TemplateRefused
-from inference.requests.rows import Row
+from inference.refusals import RowError
+from inference.requests.errors import TemplateRefused
+from inference.requests.rows import ChatRow as Row
 from inference.tokens import count_rows
 
 REFUSAL = {"error": {"message": "Conversation roles must alternate", "type": "BadRequestError", "code": 400}}

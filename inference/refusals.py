@@ -1,0 +1,81 @@
+"""What can be wrong with a row, in one table: a stable code and the sentence that says what to fix.
+
+Sentences name the field themselves where it is fixed; `param` carries the path as the sender wrote it.
+"""
+
+from typing import Any, Final
+
+from anex.core.errors import InvalidRequest
+
+
+class RowError(InvalidRequest):
+    """One row is refused: `code` is stable, `message` is for the person, `param` is the field's path in the line."""
+
+    def __init__(self, code: str, message: str, param: str | None = None) -> None:
+        super().__init__(message, code=code, param=param)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Rows are also checked in other processes, and an exception crosses by what it was made of."""
+        return type(self), (self.code, self.message, self.param)
+
+
+_SENTENCES: Final[dict[str, str]] = {
+    "invalid_encoding": "the line is not valid UTF-8: save the file as UTF-8",
+    "byte_order_mark": "the line starts with a byte order mark: save the file as UTF-8 without one",
+    "invalid_json": "the line is not valid JSON ({reason})",
+    "not_an_object": "the line must be a JSON object with custom_id, method, url and body, not {found}",
+    "too_deep": "the line nests arrays and objects too deeply: at most 250 levels are read",
+    "missing": "{param} is missing",
+    "wrong_type": "{param} must be {expected}",
+    "empty": "{param} must not be empty",
+    "invalid_method": "method must be POST",
+    "invalid_url": "url must be {url}",
+    "stream_not_supported": "body.stream is not supported: every row is answered whole; remove it or set it to false",
+    "invalid_role": "{param} must be system, developer, user, assistant or tool",
+    "unknown_part": "unsupported content part type '{type}': supported types are {supported}",
+    "no_encoder": "model '{model}' does not support {modality} input: remove the part or choose a model that takes it",
+    "media_not_served": "{modality} input is not served here for model '{model}': send text parts only",
+    "invalid_media_url": "{param} must be an https:// URL or a data: URI",
+    "not_base64_uri": "{param} is a data: URI without base64 data: write data:<media type>;base64,<data>",
+    "data_prefix": "{param} must be bare base64: remove its data: prefix, or send the clip as an audio_url part",
+    "invalid_base64": "{param} is not valid base64: padded, of the standard alphabet and without line breaks",
+    "media_too_large": "an embedded {item} exceeds the size limit (max {limit} MB)",
+    "unsupported_format": "{param}: {found} is not a supported {modality} format; supported are {supported}",
+    "format_contradicted": "{param} is declared as {declared}, but its first bytes are {found}",
+    "invalid_duration": "{param} must be a number of seconds above 0",
+    "audio_too_long": "Row '{row}': audio duration {seconds}s exceeds the {most}s maximum for model '{model}'. "
+    "Shorten or split this audio input.",
+    "audio_estimated_too_long": "Row '{row}': audio duration, estimated at {seconds}s from its size, exceeds the "
+    "{most}s maximum for model '{model}'. Shorten or split this audio input, or state its length in duration_seconds.",
+    "video_too_long": "Row '{row}': video is {seconds}; at {rate} the longest clip {model} takes is {longest} s. "
+    "{advice}",
+    "too_few_frames": "Row '{row}': the video holds {frames} of the {least} frames a clip needs. "
+    "Send a single frame as an image_url part.",
+    "row_too_long": "Row '{row}' is too long: {tokens} input tokens (including media) exceeds the {most}-token maximum "
+    "that model '{model}' can serve{carried}. Shorten or split this row.",
+    "media_unreadable": "{param} cannot be read: {reason}",
+    "media_length_mismatch": "{param} is {real} s long, but was priced as {priced} s: state its length in "
+    "duration_seconds",
+    "invalid_arguments": "{param} must be a string holding a JSON object",
+    "out_of_range": "{param} must be a number from {low} to {high}",
+    "reasoning_not_supported": "model '{model}' produces no reasoning: remove {param} or set it to false",
+    "effort_not_supported": "model '{model}' has no reasoning effort levels: remove {param}",
+    "invalid_effort": "{param} must be one of {levels} for model '{model}'",
+    "effort_without_reasoning": "{param} needs reasoning, which is off for this row",
+    "budget_without_reasoning": "{param} is false, but the job caps reasoning with reasoning_budget {budget}: "
+    "remove one of the two",
+    "messages_in_embedding": "an embeddings request carries 'input', not 'messages'",
+    "encoding_not_float": "body.encoding_format must be float, or be left out",
+    "embedding_list": "embeddings input must be a single string per row, not a list (submit one row per input)",
+    "embedding_text_parts": "send the text of body.input as one string: its parts carry no media",
+    "out_of_range_integer": "{param} must be an integer from {low} to {high}",
+    "unknown_field": "{param} is not a field of a decision row: it takes {fields}",
+    "too_many_questions": "{param} holds {count} questions: a row asks at most {most}",
+    "state_too_long": "{param} has {count} characters: at most {most} are read (an object counts as its JSON)",
+    "template_refused": "the chat template of model '{model}' refuses these messages: {reason}",
+}
+
+
+def row_error(code: str, param: str | None = None, **facts: object) -> RowError:
+    """The error for `code`, its sentence filled with `param` and `facts`."""
+    return RowError(code, _SENTENCES[code].format(param=param, **facts), param)

@@ -1,0 +1,69 @@
+"""What every line of an input file is, whatever its task: an object with custom_id, method, url and body."""
+
+from typing import Any
+
+import orjson
+
+from inference.refusals import RowError, row_error
+
+# The writer of JSON stops at 254 levels; a row this shallow cannot come near it.
+_SURELY_SHALLOW = 200
+_BOM = b"\xef\xbb\xbf"
+
+
+def open_line(line: bytes, *, url: str) -> tuple[str, dict[str, Any]]:
+    """The custom_id and the body of a line that targets `url`, or a `RowError` (reference 001, the input file).
+
+    A JSON key given twice counts with its last value.
+    """
+    request = _decode(line)
+    custom_id = request.get("custom_id")
+    if type(custom_id) is not str:
+        raise expected("a string", custom_id, "custom_id")
+    if not custom_id:
+        raise row_error("empty", "custom_id")
+    if request.get("method") != "POST":
+        raise row_error("invalid_method" if "method" in request else "missing", "method")
+    if request.get("url") != url:
+        raise row_error("invalid_url" if "url" in request else "missing", "url", url=url)
+    body = request.get("body")
+    if type(body) is not dict:
+        raise expected("an object", body, "body")
+    return custom_id, body
+
+
+def expected(what: str, value: object, param: str) -> RowError:
+    """The error of a field that is missing or of another JSON type than `what`."""
+    return row_error("missing", param) if value is None else row_error("wrong_type", param, expected=what)
+
+
+def _decode(line: bytes) -> dict[str, Any]:
+    try:
+        request = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise _undecodable(line, error) from None
+    if type(request) is not dict:
+        raise row_error("not_an_object", found=_kind(request))
+    if line.count(b"[") + line.count(b"{") > _SURELY_SHALLOW:
+        try:
+            orjson.dumps(request)
+        except TypeError:
+            raise row_error("too_deep") from None
+    return request
+
+
+def _undecodable(line: bytes, error: orjson.JSONDecodeError) -> RowError:
+    if line.startswith(_BOM):
+        return row_error("byte_order_mark")
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return row_error("invalid_encoding")
+    if "depth" in error.msg:
+        return row_error("too_deep")
+    return row_error("invalid_json", reason=f"{error.msg.split(':', 1)[0]}, at character {error.pos + 1}")
+
+
+def _kind(value: object) -> str:
+    names = {list: "an array", str: "a string", bool: "true or false", int: "a number", float: "a number"}
+    return names.get(type(value), "null")

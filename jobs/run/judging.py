@@ -1,0 +1,79 @@
+"""What a model server's answer to a row comes to: an outcome with its count and its price."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import orjson
+
+from anex.core.usage import Usage
+from billing import pricing
+from inference.backends.answers import Answer
+from inference.requests import embeddings
+from inference.requests import rows as requests
+from inference.requests.schema_process import answer_fault
+from jobs.run.outcomes import Count, Outcome, answered, refused
+
+# Answers are checked against schemas one at a time; a slow one must not take the threads of everything else.
+_checking = ThreadPoolExecutor(1, thread_name_prefix="schemas")
+
+
+async def judge(
+    row: int, request: requests.Row, answer: Answer, usage: Usage, *, card: pricing.PriceCard | None
+) -> Outcome:
+    """The outcome of a row that was answered; it costs what the card says, nothing while the job has none."""
+    cost = pricing.row_cost_nano(card, usage) if card else 0
+    count: Count = "success"
+    body, error = answer.body, None
+    if isinstance(request, requests.EmbeddingRow):
+        body = embeddings.cut(request, body)
+    elif isinstance(request, requests.ChatRow):
+        if answer.finish_reason == "length":
+            count = "truncated"
+        elif request.response_format and (error := await _format_error(request.response_format, body)):
+            count = "format_error"
+    return answered(row, request.custom_id, body, count=count, usage=usage, cost_nano=cost, error=error)
+
+
+def refuse(row: int, request: requests.Row, answer: Answer) -> Outcome:
+    """The outcome of a row that a server refused with 4xx: free.
+
+    A refused decision question counts among the rows refused because of what they ask (003, format_error_rows), and
+    its line carries status 400 (002, limits).
+    """
+    message = _upstream_message(answer.body) or f"The model server refused the row ({answer.status})."
+    if isinstance(request, requests.DecisionRow):
+        error = {"message": message, "type": "invalid_request_error"}
+        response = {"status_code": 400, "body": {"error": error}}
+        return refused(
+            row, request.custom_id, message, "invalid_request_error", count="format_error", response=response
+        )
+    return refused(row, request.custom_id, message, "invalid_request_error")
+
+
+def text_of(body: dict[str, Any]) -> str:
+    """The text of a chat answer."""
+    try:
+        return str(body["choices"][0]["message"]["content"] or "")
+    except (KeyError, IndexError, TypeError):
+        return ""
+
+
+def _upstream_message(body: dict[str, Any]) -> str:
+    error = body.get("error", body)
+    message = error.get("message") if isinstance(error, dict) else error
+    return str(message)[:1000] if message else ""
+
+
+async def _format_error(response_format: dict[str, Any], body: dict[str, Any]) -> str | None:
+    """What is wrong with an answer that was to be JSON; None when it keeps the format."""
+    kind, text = response_format.get("type"), text_of(body).encode()
+    if kind == "json_schema":
+        schema = orjson.dumps(response_format["json_schema"]["schema"])
+        return await asyncio.get_running_loop().run_in_executor(_checking, answer_fault, schema, text)
+    if kind != "json_object":
+        return None
+    try:
+        return None if isinstance(orjson.loads(text), dict) else "The answer is not a JSON object."
+    except orjson.JSONDecodeError:
+        return "The answer is not valid JSON."

@@ -20,7 +20,7 @@ demo:
 	@$(RUN) app -m anex.supervisor $(ARGS)
 
 test:
-	@$(RUN) dev -m pytest -n auto --maxprocesses 4 $(ARGS)
+	@$(RUN) dev -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
 test-all:
 	@echo "Clones this repository into a temporary folder once per Python found (3.11, 3.12, 3.13), installs the"

@@ -1,14 +1,11 @@
-"""The cap that nearly every answer of a job stays under, from the answers of a random sample of its rows. Pure.
+"""The cap that nearly every answer of a job stays under, from the longest answer of a random sample of its rows. Pure.
 
 A one-sided upper tolerance bound without assumptions about how lengths are spread (S. S. Wilks, "Determination of
-sample sizes for setting tolerance limits", Annals of Mathematical Statistics 12, 1941): of n lengths drawn at random,
-the one with k larger ones lies above SHARE of all rows with the probability that a binomial of n draws with chance
-1 - SHARE comes out above k. The smallest n for which k = 0 reaches CONFIDENCE is 59.
+sample sizes for setting tolerance limits", Annals of Mathematical Statistics 12, 1941): the longest of n lengths drawn
+at random lies above a share p of all rows with confidence 1 - p^n. For 95 % of the rows and 95 % confidence, n is 59.
 """
 
 import random
-from collections.abc import Sequence
-from math import comb
 from typing import Generic, TypeVar
 
 SHARE = CONFIDENCE = 0.95
@@ -22,39 +19,15 @@ CAP_STEP = 16
 Item = TypeVar("Item")
 
 
-def allowed_above(sampled: int) -> int | None:
-    """How many of `sampled` lengths may be longer than the bound; None where no bound reaches the confidence."""
-    longer = None
-    below = 0.0
-    for k in range(sampled):
-        below += comb(sampled, k) * (1 - SHARE) ** k * SHARE ** (sampled - k)
-        if 1 - below < CONFIDENCE:
-            break
-        longer = k
-    return longer
-
-
-def upper_bound(lengths: Sequence[int], *, rows: int) -> int | None:
-    """The bound in tokens for a job of `rows` rows, of which `lengths` were measured; the longest where all were.
-
-    None where too few were.
-    """
-    ordered = sorted(lengths, reverse=True)
-    if len(ordered) == rows:
-        return ordered[0]
-    above = allowed_above(len(ordered))
-    return None if above is None else ordered[above]
-
-
-def cap(lengths: Sequence[int], *, rows: int, room: int) -> int:
+def cap(longest: int, *, answered: int, rows: int, room: int) -> int:
     """The output cap in tokens: what 95 % of the rows stay under with 95 % confidence, in steps of 16, within the room.
 
-    `lengths` are those of the sampled answers, of a job of `rows` rows (reference 001, max_output_tokens).
+    `longest` is the longest of the `answered` answers of the sample, of a job of `rows` rows (reference 001,
+    max_output_tokens); a job that was measured whole has no row above it.
     """
-    bound = upper_bound(lengths, rows=rows)
-    if bound is None:
-        bound = -(-max(lengths) * MARGIN_PERCENT // 100)
-    return max(1, min(room, -(-bound // CAP_STEP) * CAP_STEP))
+    if answered < min(SMALLEST_SAMPLE, rows):
+        longest = -(-longest * MARGIN_PERCENT // 100)
+    return max(1, min(room, -(-longest // CAP_STEP) * CAP_STEP))
 
 
 class Reservoir(Generic[Item]):

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import msgspec
 from django.db import transaction
+from django.db.models import Max, Sum
 
 from anex.core import clock
 from anex.core.actors import system
@@ -43,19 +44,25 @@ class SampledRow:
 
 
 def plan_sample(job_id: UUID, sampled: Sequence[SampledRow]) -> None:
-    """Create a chunk of kind `sample` for each of the rows that were drawn, so that they run side by side."""
+    """Create chunks of kind `sample` of the rows that were drawn; neighbours share one, the others run side by side."""
+    runs: list[list[SampledRow]] = []
+    for row in sorted(sampled):
+        if runs and row.row == runs[-1][-1].row + 1:
+            runs[-1].append(row)
+        else:
+            runs.append([row])
     Chunk.objects.bulk_create(
         Chunk(
             job_id=job_id,
             kind=Chunk.Kind.SAMPLE,
             index=index,
-            first_row=row.row,
-            row_count=1,
-            byte_start=row.start,
-            byte_end=row.end,
-            done="0",
+            first_row=rows[0].row,
+            row_count=len(rows),
+            byte_start=rows[0].start,
+            byte_end=rows[-1].end,
+            done="0" * len(rows),
         )
-        for index, row in enumerate(sorted(sampled))
+        for index, rows in enumerate(runs)
     )
     doorbell.ring()
 
@@ -67,19 +74,24 @@ def finish_sample(job_id: UUID) -> None:
         open_chunks = Chunk.objects.filter(job_id=job_id, kind=Chunk.Kind.SAMPLE, closed=False)
         if job.status != Status.ESTIMATING or open_chunks.exists():
             return
-        measured = list(Part.objects.filter(chunk__job_id=job_id, chunk__kind=Chunk.Kind.SAMPLE, error_rows=0))
+        measured = Part.objects.filter(chunk__job_id=job_id, chunk__kind=Chunk.Kind.SAMPLE).aggregate(
+            longest=Max("longest_output_tokens", default=0),
+            answered=Sum("success_rows", default=0) + Sum("format_error_rows", default=0),
+            truncated=Sum("truncated_rows", default=0),
+        )
         model = catalogue.get(job.model_id)
         if model is None:
             log.warning("job %s waits for a worker that knows model %s", job_id, job.model_id)
             return
         room = room_for_output(model, job)
-        truncated = sum(part.truncated_rows for part in measured)
-        problem = _sample_problem(len(measured) - truncated, truncated, room)
+        answered, truncated = measured["answered"], measured["truncated"]
+        problem = _sample_problem(answered, truncated, room)
         if problem is None and price_cards.current(job.model_id) is None:
             problem = Problem("model_not_offered", 0, f"The model {job.model_id} is no longer offered.")
         if problem is None:
-            lengths = [room if part.truncated_rows else part.longest_output_tokens for part in measured]
-            quote(job_id, output_cap=tolerance.cap(lengths, rows=job.row_count or 0, room=room))
+            longest = room if truncated else measured["longest"]
+            cap = tolerance.cap(longest, answered=answered + truncated, rows=job.row_count or 0, room=room)
+            quote(job_id, output_cap=cap)
             return
     fail_estimate(job_id, storage.store(job.region), problem)
 

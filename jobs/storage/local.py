@@ -207,13 +207,13 @@ class LocalStore:
 
 
 def _move(source: Path, target: Path) -> None:
-    """Rename durably. A delete next door may take the empty folder away in between: make it again."""
+    """Rename durably. A delete next door may take an empty folder away at any moment: make it again."""
     for attempt in range(_MOVE_ATTEMPTS):
-        made = _make_folder(target.parent)
         try:
+            made = _make_folder(target.parent)
             source.replace(target)
             break
-        except FileNotFoundError:
+        except (FileNotFoundError, FileExistsError):
             if attempt == _MOVE_ATTEMPTS - 1:
                 raise
     for folder in {target.parent, *(path.parent for path in made)}:

@@ -37,7 +37,8 @@ def job(dice: random.Random, length: Length) -> tuple[bool, bool]:
     reservoir: tolerance.Reservoir[int] = tolerance.Reservoir(tolerance.SAMPLE_ROWS, seed=dice.randrange(2**32))
     for answer in answers:
         reservoir.add(answer)
-    cap = tolerance.cap(reservoir.items, rows=rows, room=ROOM)
+    drawn = reservoir.items
+    cap = tolerance.cap(max(drawn), answered=len(drawn), rows=rows, room=ROOM)
     written = [min(answer, cap) for answer in answers]
     quote = pricing.quote_nano(CARD, rows=rows, input_tokens=rows * INPUT_TOKENS, output_cap=cap)
     spent = sum(pricing.row_cost_nano(CARD, Usage(input_tokens=INPUT_TOKENS, output_tokens=n)) for n in written)

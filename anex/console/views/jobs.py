@@ -68,7 +68,7 @@ def job_cancel(request: HttpRequest, member: Member, job_id: UUID) -> HttpRespon
 @require_POST
 @member_page(Action.CANCEL_JOB)
 def job_pause(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
-    """Send no further row for now."""
+    """Send no further row until it is resumed."""
     return _move(request, member, job_id, pauses.pause, "Paused. Rows that were on their way still finish.")
 
 

@@ -19,9 +19,18 @@ from tests.jobs.run.test_pump import result, wait_for, wait_until
 ACTOR = system("test")
 
 
-def running(organization: Organization, lines: int = 1) -> Job:
+def submitted(organization: Organization, lines: int) -> Job:
     data = "\n".join(chat_line(f"row-{row}", f"[[sleep 30]] {row}") for row in range(lines))
-    return approve(validate(submit(organization, data.encode())))
+    return submit(organization, data.encode())
+
+
+def running(organization: Organization) -> Job:
+    """Checked by hand, where no pump is there to do it."""
+    return approve(validate(submitted(organization, 1)))
+
+
+def running_by_pump(organization: Organization, lines: int = 1) -> Job:
+    return approve(wait_for(submitted(organization, lines), "cost_ready"))
 
 
 def pause(job: Job) -> None:
@@ -61,7 +70,7 @@ def test_rows_in_flight_finish_and_the_rest_waits_unblamed(
     acme: Organization, engine: Any, pump: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(validation, "CHUNK_ROWS", 200)
-    job = running(acme, lines=600)
+    job = running_by_pump(acme, lines=600)
     rows = Chunk.objects.filter(job=job, kind="rows")
     wait_until(lambda: Part.objects.filter(chunk__in=rows).exists())
     pause(job)
@@ -72,7 +81,7 @@ def test_rows_in_flight_finish_and_the_rest_waits_unblamed(
     assert set(rows.values_list("claims", flat=True)) == {0}
     settled = Part.objects.filter(chunk__in=rows).count()
     pump.ring()
-    other = wait_for(running(acme), "done")  # the worker has looked for work since
+    other = wait_for(running_by_pump(acme), "done")  # the worker has looked for work since
     assert other.result_rows == 1
     assert Part.objects.filter(chunk__in=rows).count() == settled
     resume(job)
@@ -88,7 +97,7 @@ def test_job_paused_and_resumed_at_random_answers_and_charges_every_row_once(
 ) -> None:
     rng = random.Random(seed)
     monkeypatch.setattr(validation, "CHUNK_ROWS", 40)
-    job = running(acme, lines=300)
+    job = running_by_pump(acme, lines=300)
     for _ in range(6):
         parts = Part.objects.filter(chunk__job=job).count()
         wanted = parts + rng.randint(1, 5)
@@ -109,7 +118,7 @@ def test_job_paused_and_resumed_at_random_answers_and_charges_every_row_once(
 
 @pytest.mark.django_db(transaction=True)
 def test_cancelling_a_paused_job_delivers_what_was_answered(acme: Organization, engine: Any, pump: Any) -> None:
-    job = running(acme, lines=400)
+    job = running_by_pump(acme, lines=400)
     wait_until(lambda: _parts(job) > 0)
     pause(job)
     cancellations.cancel(organization_id=acme.pk, job_id=job.pk, actor=ACTOR)

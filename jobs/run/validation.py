@@ -86,6 +86,11 @@ def _no_sample(job_id: UUID) -> Reservoir[estimates.SampledRow]:
     return Reservoir(SAMPLE_ROWS, seed=job_id.int)
 
 
+def _needs_sample(context: Context) -> bool:
+    """Whether answers have to be measured: only a chat row writes, and a cap may be given."""
+    return context.model.task == "chat" and context.options.max_output_tokens is None
+
+
 def _lines(context: Context, go_on: Callable[[], bool]) -> Iterator[Line]:
     for place, line in enumerate(read_lines(context.store.stream(context.input_key, etag=context.input_etag))):
         if place % COUNTED_TOGETHER == 0 and not go_on():
@@ -94,13 +99,14 @@ def _lines(context: Context, go_on: Callable[[], bool]) -> Iterator[Line]:
 
 
 def _check(context: Context, go_on: Callable[[], bool]) -> _Checked:
-    checked = _Checked(_no_sample(context.job_id))
+    checked, sampling = _Checked(_no_sample(context.job_id)), _needs_sample(context)
     cutter = _Cutter(context, checked)
     batch: list[tuple[Line, requests.Row]] = []
     batch_bytes = 0
     try:
         for line in _lines(context, go_on):
-            checked.sample.add(estimates.SampledRow(checked.rows, line.start, line.end))
+            if sampling:
+                checked.sample.add(estimates.SampledRow(checked.rows, line.start, line.end))
             if row := _parse(context, checked, line):
                 batch.append((line, row))
                 batch_bytes += line.end - line.start
@@ -252,7 +258,7 @@ def _answer_bytes(context: Context) -> int:
 
 
 def _commit(claim: Claim, context: Context, checked: _Checked) -> None:
-    cap = context.options.max_output_tokens
+    cap = context.options.max_output_tokens or 0
     with transaction.atomic():
         job = Job.objects.select_for_update().get(pk=claim.job_id)
         if not claims.close(claim):
@@ -262,9 +268,7 @@ def _commit(claim: Claim, context: Context, checked: _Checked) -> None:
         job.est_input_tokens = checked.input_tokens
         job.longest_row_tokens = checked.longest_row_tokens
         job.save(update_fields=["row_count", "est_input_tokens", "longest_row_tokens"])
-        if context.model.task != "chat":
-            estimates.quote(claim.job_id, output_cap=0)
-        elif cap is None:
+        if _needs_sample(context):
             estimates.plan_sample(claim.job_id, checked.sample.items)
         else:
             estimates.quote(claim.job_id, output_cap=min(cap, room_for_output(context.model, job)))

@@ -5,10 +5,11 @@ from typing import Any
 import orjson
 
 from inference.catalogue.schema import Model
+from inference.media.parts import MEDIA_PARTS
 from inference.refusals import RowError, row_error
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
-PARTS = {"text": "text", "image_url": "image", "input_audio": "audio", "audio_url": "audio", "video_url": "video"}
+PARTS = {"text": "text", **MEDIA_PARTS}
 _KEPT_STRINGS = ("name", "tool_call_id", "reasoning_content")
 _PLAIN = {"role", "content"}
 # A history often carries a call without arguments in one of these spellings; all of them mean "none".

@@ -7,21 +7,27 @@ import orjson
 
 from anex.core.errors import InvalidRequest
 from inference.catalogue.schema import Model
+from inference.media.parts import MediaPart
 from inference.refusals import RowError, row_error
-from inference.requests.messages import check_messages
+from inference.requests.content import upstream_messages
+from inference.requests.messages import read_messages
 from inference.requests.options import ANSWER_TOKENS, MAX_TEMPERATURE, RowOptions
 from inference.requests.response_format import check_response_format, constrains, upstream_format
 from inference.requests.thinking import check_thinking
 
 
 class ChatRow(msgspec.Struct, frozen=True):
-    """A checked row. Settings are the effective ones: the row's own, else the job's, else None (the model's)."""
+    """A checked row. Settings are the effective ones: the row's own, else the job's, else None (the model's).
+
+    `media` holds the pictures and clips whose places are marked in `messages`, in the same order.
+    """
 
     custom_id: str
     messages: list[dict[str, Any]]
     chat_template_kwargs: dict[str, Any]
     response_format: dict[str, Any] | None
     temperature: float | None
+    media: tuple[MediaPart, ...] = ()
 
 
 def read(custom_id: str, body: dict[str, Any], *, model: Model, options: RowOptions) -> ChatRow:
@@ -32,18 +38,22 @@ def read(custom_id: str, body: dict[str, Any], *, model: Model, options: RowOpti
     """
     if body.get("stream"):
         raise row_error("stream_not_supported", "body.stream")
+    messages, media = read_messages(body.get("messages"), model=model)
     return ChatRow(
         custom_id,
-        check_messages(body.get("messages"), model=model),
+        messages,
         check_thinking(body.get("chat_template_kwargs"), model=model, options=options),
         _response_format(body.get("response_format")) or options.response_format,
         _temperature(body.get("temperature"), options.temperature),
+        media,
     )
 
 
 def write(row: ChatRow, *, served_name: str, model: Model, options: RowOptions, max_tokens: int) -> bytes:
     """The JSON for an OpenAI-compatible server: same row, same bytes. `max_tokens` is the row's output cap."""
-    body: dict[str, Any] = {"model": served_name, "messages": row.messages, "max_tokens": max_tokens}
+    messages = upstream_messages(row.messages, row.media) if row.media else row.messages
+    body: dict[str, Any] = {"model": served_name, "messages": messages, "max_tokens": max_tokens}
+    body |= _sampling(row, model, options)
     if row.temperature is not None:
         body["temperature"] = row.temperature
     if row.chat_template_kwargs:
@@ -62,6 +72,21 @@ def has_answer(body: dict[str, Any]) -> bool:
         return isinstance(body["choices"][0]["message"], dict)
     except (KeyError, IndexError, TypeError):
         return False
+
+
+def _sampling(row: ChatRow, model: Model, options: RowOptions) -> dict[str, Any]:
+    """How vLLM is told another sampling rate than the model's own.
+
+    Its loader hands on every frame, and the model's processor samples them; else the loader would take 32 of them
+    whatever the clip.
+    """
+    fps, video = options.video_fps, model.media.video if model.media else None
+    if fps is None or video is None or fps == video.default_fps or all(part.modality != "video" for part in row.media):
+        return {}
+    return {
+        "media_io_kwargs": {"video": {"num_frames": -1}},
+        "mm_processor_kwargs": {"fps": fps, "do_sample_frames": True},
+    }
 
 
 def _budget(row: ChatRow, model: Model, options: RowOptions, max_tokens: int) -> int | None:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from anex.core.usage import Usage
 from inference import tokens
 from inference.backends import registry
+from inference.media.probe import Patience
 from inference.requests import rows as requests
 from jobs.run.context import Context
 from jobs.run.failures import Problem
-from jobs.run.fitting import misfit
+from jobs.run.fitting import misfit, taken
 from jobs.run.lines import Line
 
 MAX_ROWS = 10_000_000
@@ -43,6 +44,7 @@ class Checker:
         self._context = context
         self._batch: list[tuple[Line, requests.Row]] = []
         self._batch_bytes = 0
+        self._patience = Patience()
 
     def add(self, line: Line) -> None:
         """Parse a line, and count it soon."""
@@ -83,13 +85,17 @@ class Checker:
         context = self._context
         servers = [server for server in registry.live(context.region) if server.model_id == context.model.id]
         return tokens.count_rows(
-            context.model, rows, options=context.options, counting_server=servers[0] if servers else None
+            context.model,
+            rows,
+            options=context.options,
+            counting_server=servers[0] if servers else None,
+            patience=self._patience,
         )
 
     def _take(self, line: Line, row: requests.Row, usage: Usage) -> None:
         checked = self.checked
         checked.input_tokens += usage.input_tokens
-        checked.longest_row_tokens = max(checked.longest_row_tokens, usage.input_tokens)
+        checked.longest_row_tokens = max(checked.longest_row_tokens, taken(self._context, row, usage))
         if usage.has_media:
             checked.media_rows += 1
             checked.media += usage

@@ -13,7 +13,7 @@ from anex.core.actors import system
 from inference.requests import rows as requests
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
-from jobs.run import claims, estimates, selection
+from jobs.run import claims, estimates, probing, selection
 from jobs.run.checking import COUNTED_TOGETHER, MAX_PROBLEMS, Checked, Checker, TooManyProblems
 from jobs.run.claims import Claim, Interrupted
 from jobs.run.context import Context, load, room_for_output
@@ -41,6 +41,8 @@ def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
             checked.problems.append(Problem("empty_file", 0, "The input file has no rows."))
         if not checked.problems:
             checked.problems = _repeated_ids(context, checked, go_on)
+        if not checked.problems:
+            probing.refine(context, checked, go_on=go_on)
     except (ObjectChanged, ObjectMissing):
         gone = Problem("input_gone", 0, "The input file was replaced or deleted after it was uploaded.")
         checked = Checked(problems=[gone])

@@ -151,7 +151,7 @@ class _Fetch:
 
     def _download(self, url: str, *, most_bytes: int, seconds: float) -> bytes:
         if seconds <= 0:
-            raise Unreachable("It took too long.")
+            raise Unreachable("it took too long.")
         with safe_http.stream_get(
             url, total_timeout_s=seconds, idle_timeout_s=IDLE_SECONDS, max_bytes=most_bytes
         ) as stream:
@@ -171,8 +171,8 @@ class _Fetch:
 
 def _check_status(status: int) -> None:
     if status in _PASSING or status >= 500:
-        raise Unreachable(f"Its host answered {status}.")
+        raise Unreachable(f"its host answered {status}.")
     if 300 <= status < 400:
-        raise RefusedUrl(f"Its host answered with a redirect ({status}): give the final URL.")
+        raise RefusedUrl(f"its host answered with a redirect ({status}): give the final URL.")
     if status != 200:
-        raise RefusedUrl(f"Its host answered {status}.")
+        raise RefusedUrl(f"its host answered {status}.")

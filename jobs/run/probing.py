@@ -53,9 +53,9 @@ class _Clip:
 def refine(context: Context, checked: Checked, *, go_on: Callable[[], bool]) -> None:
     """Lower the totals of `checked` by what hosts tell of its clips, or note the problem that ends the job.
 
-    Reads the file once more, where it has media. Raises Interrupted soon after `go_on` says no.
+    Reads the file once more, where it has clips. Raises Interrupted soon after `go_on` says no.
     """
-    if not checked.media_rows:
+    if not checked.media.clips:
         return
     clips = _clips(context, go_on)
     answers = _ask_all(list(clips.values()), go_on)

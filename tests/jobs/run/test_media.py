@@ -179,3 +179,13 @@ def test_a_clip_of_one_frame_fails_the_job_before_it_is_paid(acme: Organization,
     one = by_url("video", data_uri("mp4", clips.video("mp4", frames=1, fps=1)))
     job = validate(submit_lines(acme, chat_line("clip-7", [one]).encode(), model_id="scripted-media"))
     assert (job.status, job.failure_line) == ("failed", 1)
+
+
+def test_a_row_in_the_wider_context_leaves_its_own_room_for_answers(acme: Organization, media_engine: None) -> None:
+    clip = by_url("video", "https://source.test/clip.mp4", duration_seconds=60)
+    sounds = [by_url("audio", "https://source.test/sound.mp3", duration_seconds=600)] * 4
+    lines = [chat_line("wide", [clip, *sounds]), chat_line("text", "say it")]
+    job = validate(submit_lines(acme, "\n".join(lines).encode(), model_id="scripted-media"))
+    sent = 2 + 4 + 61 * 105 + 4 * 7_500
+    assert (job.status, job.est_input_tokens, job.max_output_tokens) == ("cost_ready", sent + 8, 16)
+    assert job.longest_row_tokens == sent - 32_768

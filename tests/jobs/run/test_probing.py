@@ -132,7 +132,7 @@ def test_nobody_is_asked_once_the_time_is_over(
 def test_a_worker_that_stops_is_not_held_up(acme: Organization, host: https.Server) -> None:
     job = submit(acme, chat_line("row", [by_url("video", host.url("/clip.mp4"))]).encode(), model_id="scripted-media")
     with pytest.raises(Interrupted):
-        probing.refine(context.load(job.pk), Checked(media_rows=1), go_on=lambda: False)
+        probing.refine(context.load(job.pk), Checked(media=Usage(clips=1)), go_on=lambda: False)
 
 
 def test_a_clip_that_grew_since_it_was_priced_fails_its_row(acme: Organization, host: https.Server) -> None:

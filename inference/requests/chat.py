@@ -64,13 +64,19 @@ def has_answer(body: dict[str, Any]) -> bool:
         return False
 
 
+def thinks(row: ChatRow, model: Model) -> bool:
+    """Whether a row is to think, or may: by its settings, else by the model's default where that is known."""
+    settings = row.chat_template_kwargs
+    on = settings.get("enable_thinking", True if "reasoning_effort" in settings else model.reasoning_default)
+    return model.reasoning != "none" and on is not False
+
+
 def _budget(row: ChatRow, model: Model, options: RowOptions, max_tokens: int) -> int | None:
     """The cap on thinking, lowered so that the answer keeps its room; none where thinking is off or form is forced."""
-    if not options.reasoning_budget or not model.takes_budget or constrains(row.response_format):
+    budget = options.reasoning_budget or options.estimated_budget
+    if not budget or not model.takes_budget or constrains(row.response_format) or not thinks(row, model):
         return None
-    if row.chat_template_kwargs.get("enable_thinking") is False:
-        return None
-    return max(1, min(options.reasoning_budget, max_tokens - ANSWER_TOKENS))
+    return max(1, min(budget, max_tokens - ANSWER_TOKENS))
 
 
 def _response_format(value: object) -> dict[str, Any] | None:

@@ -9,6 +9,8 @@ from inference.requests.response_format import constrains
 
 # What an answer keeps of the output cap beside a thinking budget.
 ANSWER_TOKENS = 64
+# What the note takes that closes thinking at its budget (reference 000, reasoning), about.
+NOTICE_TOKENS = 24
 MAX_TEMPERATURE = 2
 
 
@@ -16,7 +18,8 @@ MAX_TEMPERATURE = 2
 class RowOptions:
     """Job-wide values; None leaves a setting to the row or the model. Tokens are output tokens per row.
 
-    `reasoning_budget` 0 means no cap on thinking. `dimensions` is the width of an embedding, `video_fps` the frames per
+    `reasoning_budget` 0 means no cap on thinking; `estimated_budget` is one that the customer did not ask for, so a row
+    that does not think is not refused beside it. `dimensions` is the width of an embedding, `video_fps` the frames per
     second that are read of every clip.
     """
 
@@ -28,6 +31,7 @@ class RowOptions:
     response_format: dict[str, Any] | None = None
     dimensions: int | None = None
     video_fps: float | None = None
+    estimated_budget: int | None = None
 
 
 def check_options(model: Model, options: RowOptions) -> None:

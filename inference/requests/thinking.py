@@ -37,6 +37,11 @@ def check_thinking(value: object, *, model: Model, options: RowOptions) -> dict[
     return settings
 
 
+def leaves_budget_open(model: Model, *, reasoning: bool | None, budget: int | None) -> bool:
+    """Whether thinking is to get an estimated budget: it is neither set nor turned off (001, reasoning_budget)."""
+    return model.takes_budget and budget is None and reasoning is not False
+
+
 def _effort(value: object, model: Model, thinks: bool | None) -> str | None:
     param = f"{_AT}.reasoning_effort"
     if value is None:

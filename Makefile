@@ -13,7 +13,7 @@ help:
 	@echo "make format        let ruff format and mend the code"
 	@echo "make migrations    write missing migrations"
 	@echo "make bench-memory  a million rows through the pipeline; memory of each process"
-	@echo "make bench-estimate  3,000 simulated jobs; how often the estimated cap holds"
+	@echo "make bench-estimate  3,000 simulated jobs; how often cap, thinking budget and usual cost hold"
 	@echo "make bench-holds   200 threads spend one balance; how long a hold takes"
 
 demo:

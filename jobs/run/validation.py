@@ -41,13 +41,14 @@ def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
             checked.problems.append(Problem("empty_file", 0, "The input file has no rows."))
         if not checked.problems:
             checked.problems = _repeated_ids(context, checked, go_on)
+        to_run = sampling.rows_to_run(context, sample.items) if not checked.problems else []
     except (ObjectChanged, ObjectMissing):
         gone = Problem("input_gone", 0, "The input file was replaced or deleted after it was uploaded.")
         checked = Checked(problems=[gone])
     if checked.problems:
         fail_before_approval(claim, context.store, checked.problems)
         return
-    _commit(claim, context, checked, cutter.chunks, sample.items)
+    _commit(claim, context, checked, cutter.chunks, to_run)
 
 
 def _start(claim: Claim) -> bool:
@@ -105,7 +106,6 @@ def _repeated_ids(context: Context, checked: Checked, go_on: Callable[[], bool])
 
 def _commit(claim: Claim, context: Context, checked: Checked, chunks: list[Chunk], sample: list[SampledRow]) -> None:
     cap = context.options.max_output_tokens or 0
-    sample = sampling.rows_to_run(context, sample)
     with transaction.atomic():
         job = Job.objects.select_for_update().get(pk=claim.job_id)
         if not claims.close(claim):

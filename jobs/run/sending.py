@@ -107,7 +107,7 @@ class Sender:
             body,
             timeout_s=ROW_SECONDS,
             input_bound=requests.input_bound(request, context.model),
-            output_bound=context.output_cap,
+            output_bound=requests.output_cap(request, context.output_cap),
         )
         if answer.status == 200 and not requests.has_answer(request, answer.body):
             raise ServerFailed("The model server answered 200 without an answer.")
@@ -140,7 +140,9 @@ class Sender:
         alone = [msgspec.structs.replace(request, messages=[{"role": "user", "content": text}]) for text in texts]
         read, *answers = self._count_rows([request, *alone], server)
         written, nothing = (answer.input_tokens for answer in answers)
-        return dataclasses.replace(read, output_tokens=min(written - nothing, self._context.output_cap))
+        return dataclasses.replace(
+            read, output_tokens=min(written - nothing, requests.output_cap(request, self._context.output_cap))
+        )
 
     def _count_rows(self, rows: Sequence[requests.Row], server: Server) -> list[Usage]:
         counted = []

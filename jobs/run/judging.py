@@ -9,7 +9,7 @@ import orjson
 from anex.core.usage import Usage
 from billing import pricing
 from inference.backends.answers import Answer
-from inference.requests import embeddings
+from inference.requests import chat, embeddings
 from inference.requests import rows as requests
 from inference.requests.schema_process import answer_fault
 from jobs.run.outcomes import Count, Outcome, answered, refused
@@ -35,6 +35,8 @@ async def judge(
     if isinstance(request, requests.EmbeddingRow):
         body = embeddings.cut(request, body)
     elif isinstance(request, requests.ChatRow):
+        if request.own and request.own.excludes_reasoning:
+            body = chat.without_reasoning(body)
         if answer.finish_reason == "length":
             count = "truncated"
         elif request.response_format and (error := await _format_error(request.response_format, body)):

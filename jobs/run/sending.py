@@ -104,7 +104,7 @@ class Sender:
             body,
             timeout_s=ROW_SECONDS,
             input_bound=requests.input_bound(request, context.model),
-            output_bound=context.output_cap,
+            output_bound=requests.output_cap(request, context.output_cap),
         )
         if answer.status == 200 and not requests.has_answer(request, answer.body):
             raise ServerFailed("The model server answered 200 without an answer.")
@@ -138,4 +138,5 @@ class Sender:
         (read,) = measuring.count_rows(self._context, [request], server)
         texts = [judging.thinking_of(body), judging.text_of(body)]
         written = measuring.count_texts(self._context, request, texts, server)
-        return dataclasses.replace(read, output_tokens=min(written, self._context.output_cap))
+        most = requests.output_cap(request, self._context.output_cap)
+        return dataclasses.replace(read, output_tokens=min(written, most))

@@ -225,3 +225,14 @@ def test_call_history_is_sent_in_one_spelling() -> None:
         "content": None,
         "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
     }
+
+
+@pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
+def test_earlier_thinking_reaches_the_server_under_both_of_its_names(name: str) -> None:
+    history = [USER, {"role": "assistant", "content": "4", name: "2 + 2"}, USER]
+    assert sent(line(messages=history), RowOptions())["messages"][1] == {
+        "role": "assistant",
+        "content": "4",
+        "reasoning": "2 + 2",
+        "reasoning_content": "2 + 2",
+    }

@@ -87,11 +87,14 @@ class Job(models.Model):
     reasoning_effort = models.CharField(max_length=20, blank=True)
     temperature = models.FloatField(null=True)
     dimensions = models.PositiveIntegerField(null=True)
+    video_fps = models.FloatField(null=True)
     has_response_format = models.BooleanField(default=False, help_text="The schema is an object of the job")
 
     # The estimate; `prices` is the price card frozen when the job was quoted.
     row_count = models.PositiveIntegerField(null=True)
     est_input_tokens = models.BigIntegerField(null=True)
+    media_rows = models.PositiveIntegerField(default=0, db_default=0)
+    est_media = models.JSONField(null=True, help_text="What the rows with media send together, media and text")
     est_output_tokens = models.BigIntegerField(null=True)
     max_output_tokens = models.PositiveIntegerField(null=True, help_text="The effective cap per row")
     longest_row_tokens = models.PositiveIntegerField(null=True)

@@ -12,9 +12,9 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
 from anex.core.errors import Unavailable
 from inference.catalogue.schema import PackagedWeights
 from inference.catalogue.weights import locate
-from inference.counting.template import compile_template
+from inference.counting.template import compile_template, refused
+from inference.refusals import RowError
 from inference.requests.chat import ChatRow
-from inference.requests.errors import TemplateRefused
 
 # Token types of a GGUF vocabulary that are matched whole in any text.
 _CONTROL, _USER_DEFINED = 3, 4
@@ -43,22 +43,24 @@ class GgufTokenizer:
     size: int
     marks: dict[str, str]
 
-    def count(self, rows: Sequence[ChatRow], *, model_id: str) -> list[int]:
-        """Tokens of each row's rendered chat; `TemplateRefused` for a row the template does not take."""
-        prompts = [self._render(index, row, model_id) for index, row in enumerate(rows)]
+    def count(self, rows: Sequence[ChatRow], *, model_id: str) -> list[int | RowError]:
+        """Tokens of each row's rendered chat, or what the template has against it."""
+        rendered = [self._render(row, model_id) for row in rows]
+        prompts = [prompt for prompt in rendered if isinstance(prompt, str)]
+        encodings = iter(self.tokenizer.encode_batch_fast(prompts, add_special_tokens=False))
         # Ids past the vocabulary stand for bytes it lacks; llama.cpp drops them after merging.
         return [
-            sum(map(self.size.__gt__, encoding.ids))
-            for encoding in self.tokenizer.encode_batch_fast(prompts, add_special_tokens=False)
+            sum(map(self.size.__gt__, next(encodings).ids)) if isinstance(prompt, str) else prompt
+            for prompt in rendered
         ]
 
-    def _render(self, index: int, row: ChatRow, model_id: str) -> str:
+    def _render(self, row: ChatRow, model_id: str) -> str | RowError:
         try:
             return self.template.render(
                 messages=_plain(row.messages), add_generation_prompt=True, **self.marks, **row.chat_template_kwargs
             )
         except TemplateError as error:
-            raise TemplateRefused(index, model_id, str(error)) from error
+            return refused(model_id, str(error))
 
 
 def load(weights: PackagedWeights) -> GgufTokenizer:

@@ -8,8 +8,9 @@ import aiohttp
 import orjson
 
 from anex.core.errors import Unavailable
+from inference.counting.template import refused
+from inference.refusals import RowError
 from inference.requests.decisions import question_texts
-from inference.requests.errors import TemplateRefused
 from inference.requests.rows import ChatRow, DecisionRow, EmbeddingRow, Row
 
 _IN_FLIGHT = 16
@@ -27,36 +28,40 @@ class CountingServer(Protocol):
     def api_key(self) -> str: ...
 
 
-def count(server: CountingServer, rows: Sequence[Row], *, model_id: str) -> list[int]:
-    """Tokens of each row, at most 16 questions at a time. Synchronous: call it from a thread without an event loop.
+def count(server: CountingServer, rows: Sequence[Row], *, model_id: str) -> list[int | RowError]:
+    """Tokens of each row, or what the server has against it; at most 16 questions at a time.
 
-    Raises `Unavailable` where the server does not answer sensibly, `TemplateRefused` for a row it refuses.
+    Synchronous: call it from a thread without an event loop. Raises `Unavailable` where the server does not answer
+    sensibly.
     """
     return asyncio.run(_count_all(server, rows, model_id))
 
 
-async def _count_all(server: CountingServer, rows: Sequence[Row], model_id: str) -> list[int]:
+async def _count_all(server: CountingServer, rows: Sequence[Row], model_id: str) -> list[int | RowError]:
     headers = {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}
     url = server.base_url.rstrip("/").removesuffix("/v1") + "/tokenize"
     gate = asyncio.Semaphore(_IN_FLIGHT)
     async with aiohttp.ClientSession(timeout=_TIMEOUT, headers=headers) as session:
 
-        async def one(index: int, question: dict[str, Any]) -> int:
+        async def one(question: dict[str, Any]) -> int:
             body = orjson.dumps({"model": server.served_name} | question)
             async with gate:
                 status, answer = await _ask(session, url, body, model_id)
             if status in (400, 422):
-                raise TemplateRefused(index, model_id, _reason(answer))
+                raise refused(model_id, _reason(answer))
             return _checked(status, answer, model_id)
 
-        async def row(index: int, row: Row) -> int:
-            counts = [await one(index, question) for question in _questions(row)]
+        async def count_one(row: Row) -> int | RowError:
+            try:
+                counts = [await one(question) for question in _questions(row)]
+            except RowError as refusal:
+                return refusal
             if isinstance(row, DecisionRow):
                 text, *questions = counts
                 return text * len(questions) + sum(questions)
             return sum(counts)
 
-        tasks = [asyncio.create_task(row(index, each)) for index, each in enumerate(rows)]
+        tasks = [asyncio.create_task(count_one(row)) for row in rows]
         try:
             return await asyncio.gather(*tasks)
         finally:

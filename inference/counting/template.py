@@ -8,6 +8,7 @@ from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from anex.core import clock
+from inference.refusals import RowError, row_error
 
 
 class Refusal(TemplateError):
@@ -21,6 +22,11 @@ def compile_template(source: str) -> Template:
     environment.globals["raise_exception"] = _refuse
     environment.globals["strftime_now"] = lambda form: clock.now().strftime(form)
     return environment.from_string(source)
+
+
+def refused(model_id: str, reason: str) -> RowError:
+    """What a row is told whose messages a chat template does not take."""
+    return row_error("template_refused", "body.messages", model=model_id, reason=reason[:200])
 
 
 def _refuse(message: str) -> None:

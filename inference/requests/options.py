@@ -16,7 +16,8 @@ MAX_TEMPERATURE = 2
 class RowOptions:
     """Job-wide values; None leaves a setting to the row or the model. Tokens are output tokens per row.
 
-    `reasoning_budget` 0 means no cap on thinking. `dimensions` is the width of an embedding.
+    `reasoning_budget` 0 means no cap on thinking. `dimensions` is the width of an embedding, `video_fps` the frames per
+    second that are read of every clip.
     """
 
     max_output_tokens: int | None = None
@@ -26,14 +27,15 @@ class RowOptions:
     reasoning_effort: str | None = None
     response_format: dict[str, Any] | None = None
     dimensions: int | None = None
+    video_fps: float | None = None
 
 
-def check_options(model: Model, options: RowOptions, *, video_fps: float | None = None) -> None:
+def check_options(model: Model, options: RowOptions) -> None:
     """Raise `Unprocessable` where the options do not fit the model or each other.
 
     `response_format` itself is `check_response_format`'s; here only its meeting with other options is judged.
     """
-    _check_fields(model, options, video_fps)
+    _check_fields(model, options)
     if model.task == "embed":
         _check_dimensions(model, options.dimensions)
     elif model.task == "chat":
@@ -41,15 +43,13 @@ def check_options(model: Model, options: RowOptions, *, video_fps: float | None 
         _check_reasoning(model, options)
         _check_budget(model, options)
         _check_effort(model, options)
-        _check_video_fps(model, video_fps)
+        _check_video_fps(model, options.video_fps)
 
 
-def _check_fields(model: Model, options: RowOptions, video_fps: float | None) -> None:
+def _check_fields(model: Model, options: RowOptions) -> None:
     """Each field belongs to a task: generation fields to chat models, dimensions to embedding models."""
-    given: dict[str, object] = {name: getattr(options, name) for name in RowOptions.__dataclass_fields__}
-    given["video_fps"] = video_fps
-    for name, value in given.items():
-        if value is not None and model.task != ("embed" if name == "dimensions" else "chat"):
+    for name in RowOptions.__dataclass_fields__:
+        if getattr(options, name) is not None and model.task != ("embed" if name == "dimensions" else "chat"):
             raise _refused(name, f"model '{model.id}' does not support {name}")
 
 

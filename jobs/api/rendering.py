@@ -70,7 +70,7 @@ def _fields(job: Job, progress: Progress | None) -> dict[str, Any]:
         "max_tokens": cap,
         "reasoning_budget": job.reasoning_budget,
         "temperature": job.temperature,
-        "video_fps": None,
+        "video_fps": job.video_fps,
         "model": job.model_id,
         "reasoning": job.reasoning,
         "reasoning_effort": job.reasoning_effort or None,

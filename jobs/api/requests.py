@@ -30,11 +30,11 @@ def create_job(request: Request) -> dict[str, Any]:
         reasoning_effort=fields.get("reasoning_effort"),
         response_format=fields.get("response_format"),
         dimensions=fields.get("dimensions"),
+        video_fps=fields.get("video_fps"),
     )
     options = SubmitOptions(
         model_id=fields["model"],
         row=row,
-        video_fps=fields.get("video_fps"),
         data_residency=fields.get("data_residency"),
     )
     return {"input_id": fields.get("input_id"), "input_s3_uri": fields.get("input_s3_uri"), "options": options}

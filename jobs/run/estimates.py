@@ -16,6 +16,7 @@ from django.db.models import Max, Sum
 from anex.core import clock
 from anex.core.actors import system
 from anex.core.money import ceil_cents
+from anex.core.usage import Usage
 from billing import price_cards, pricing
 from inference import catalogue
 from jobs import storage, tolerance
@@ -117,7 +118,7 @@ def quote(job_id: UUID, *, output_cap: int) -> None:
         raise LookupError(f"job {job_id} cannot be quoted: model {job.model_id} has no price")
     if job.minimum_paid:
         card = msgspec.structs.replace(card, minimum_job_cents=1)
-    nano = pricing.quote_nano(card, rows=job.row_count, input_tokens=job.est_input_tokens, output_cap=output_cap)
+    nano = _quote_nano(card, job, row_count=job.row_count, input_tokens=job.est_input_tokens, output_cap=output_cap)
     now = clock.now()
     advance(
         job_id,
@@ -131,6 +132,19 @@ def quote(job_id: UUID, *, output_cap: int) -> None:
         approval_expires_at=now + APPROVAL_WINDOW,
     )
     auto_approvals.consider(job_id, now=now)
+
+
+def _quote_nano(card: pricing.PriceCard, job: Job, *, row_count: int, input_tokens: int, output_cap: int) -> int:
+    """Rows with and without media are priced apart; the totals of the job are those of both."""
+    media = Usage(**job.est_media) if job.est_media else Usage()
+    return pricing.quote_nano(
+        card,
+        rows=row_count - job.media_rows,
+        input_tokens=input_tokens - media.input_tokens,
+        output_cap=output_cap,
+        media_rows=job.media_rows,
+        media=media,
+    )
 
 
 def _expected_seconds(model_id: str, rows: int) -> int | None:

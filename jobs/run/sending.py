@@ -1,8 +1,9 @@
 """Sends one row to a model server and judges the answer; waits and tries again where that can help."""
 
 import asyncio
+import dataclasses
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -134,9 +135,19 @@ class Sender:
     def _count(self, request: requests.Row, body: dict[str, Any], server: Server) -> Usage:
         """Tokens by our own count, for a server that reported none: an answer is never free by accident."""
         if not isinstance(request, requests.ChatRow):
-            (read,) = tokens.count_rows(self._context.model, [request], counting_server=server)
-            return Usage(input_tokens=read)
+            return self._count_rows([request], server)[0]
         texts = [judging.text_of(body), ""]
         alone = [msgspec.structs.replace(request, messages=[{"role": "user", "content": text}]) for text in texts]
-        read, written, nothing = tokens.count_rows(self._context.model, [request, *alone], counting_server=server)
-        return Usage(input_tokens=read, output_tokens=min(written - nothing, self._context.output_cap))
+        read, *answers = self._count_rows([request, *alone], server)
+        written, nothing = (answer.input_tokens for answer in answers)
+        return dataclasses.replace(read, output_tokens=min(written - nothing, self._context.output_cap))
+
+    def _count_rows(self, rows: Sequence[requests.Row], server: Server) -> list[Usage]:
+        counted = []
+        for count in tokens.count_rows(
+            self._context.model, rows, options=self._context.options, counting_server=server
+        ):
+            if isinstance(count, requests.RowError):
+                raise count
+            counted.append(count)
+        return counted

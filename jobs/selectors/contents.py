@@ -92,6 +92,7 @@ def row_options(job: Job) -> RowOptions:
         reasoning_effort=job.reasoning_effort or None,
         response_format=schema,
         dimensions=job.dimensions,
+        video_fps=job.video_fps,
     )
 
 

@@ -46,7 +46,6 @@ class SubmitOptions:
 
     model_id: str
     row: RowOptions
-    video_fps: float | None = None
     data_residency: str | None = None
 
 
@@ -132,9 +131,7 @@ def check(model: Model, options: SubmitOptions) -> None:
     """Raise Unprocessable for an option the model does not take, InvalidRequest for a malformed response_format."""
     if options.row.response_format is not None:
         check_response_format(options.row.response_format)
-    check_options(model, options.row, video_fps=options.video_fps)
-    if options.video_fps is not None:
-        raise Unprocessable("Rows carry text only here: leave video_fps out.", param="video_fps")
+    check_options(model, options.row)
 
 
 def draft(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:
@@ -154,6 +151,7 @@ def draft(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:
         reasoning_effort=row.reasoning_effort or "",
         temperature=row.temperature,
         dimensions=row.dimensions,
+        video_fps=row.video_fps,
         has_response_format=row.response_format is not None,
     )
 

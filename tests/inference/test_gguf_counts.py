@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from anex.core.usage import Usage
 from inference.catalogue import Model, get
 from inference.catalogue.schema import PackagedWeights
 from inference.catalogue.weights import locate
 from inference.requests.rows import ChatRow as Row
-from inference.requests.rows import RowOptions, parse
+from inference.requests.rows import RowError, RowOptions, parse
 from inference.tokens import count_rows
 
 pytestmark = [
@@ -161,7 +162,10 @@ def as_row(model: Model, messages: Messages) -> Row:
 
 
 def counted(model: Model, conversations: Sequence[Messages]) -> list[int]:
-    return count_rows(model, [as_row(model, messages) for messages in conversations])
+    rows = [as_row(model, messages) for messages in conversations]
+    counts = count_rows(model, rows, options=RowOptions())
+    assert not [count for count in counts if isinstance(count, RowError)]
+    return [count.input_tokens for count in counts if isinstance(count, Usage)]
 
 
 def test_counts_equal_what_the_server_bills(model: Model, llama: Llama) -> None:

@@ -17,8 +17,7 @@ EMBED, DECIDE = "qwen3-embedding-8b", "laya"
 def check(model_id: str, **options: Any) -> None:
     model = get(model_id)
     assert model is not None
-    outside = {name: options.pop(name) for name in ("video_fps",) if name in options}
-    check_options(model, RowOptions(**options), **outside)
+    check_options(model, RowOptions(**options))
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_null_counts_as_left_out_and_unknown_fields_are_ignored(api, ready):
         ({"response_format": "json_object"}, "response_format"),
         ({"dimensions": 64}, "dimensions"),
         ({"video_fps": 1}, f"model '{stages.MODEL}' does not support video_fps"),
-        ({"model": "qwen3.8-27b", "video_fps": 1}, "video_fps"),
+        ({"model": "qwen3.8-27b", "video_fps": 25}, "video_fps 25 is above the 20 fps ceiling of qwen3.8-27b"),
         ({"instruction_column": "q"}, "instruction_column"),
         ({"input_column": "q"}, "input_column"),
         ({"data_residency": "mars"}, "data_residency"),

@@ -9,7 +9,7 @@ from accounts.models import Organization
 from anex.core.actors import system
 from anex.core.errors import Conflict
 from jobs.models import Chunk, Job, Part
-from jobs.run import estimates, validation
+from jobs.run import cutting, estimates
 from jobs.run.claims import claim
 from jobs.services import cancellations, pauses
 from tests.jobs.api import stages
@@ -69,7 +69,7 @@ def test_paused_jobs_do_not_set_the_pace_that_is_promised(acme: Organization) ->
 def test_rows_in_flight_finish_and_the_rest_waits_unblamed(
     acme: Organization, engine: Any, pump: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(validation, "CHUNK_ROWS", 200)
+    monkeypatch.setattr(cutting, "CHUNK_ROWS", 200)
     job = running_by_pump(acme, lines=600)
     rows = Chunk.objects.filter(job=job, kind="rows")
     wait_until(lambda: Part.objects.filter(chunk__in=rows).exists())
@@ -96,7 +96,7 @@ def test_job_paused_and_resumed_at_random_answers_and_charges_every_row_once(
     acme: Organization, engine: Any, pump: Any, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     rng = random.Random(seed)
-    monkeypatch.setattr(validation, "CHUNK_ROWS", 40)
+    monkeypatch.setattr(cutting, "CHUNK_ROWS", 40)
     job = running_by_pump(acme, lines=300)
     for _ in range(6):
         parts = Part.objects.filter(chunk__job=job).count()

@@ -12,7 +12,7 @@ from anex.core.actors import system
 from billing import price_cards
 from billing.selectors import balances
 from jobs.models import Input, Job, Part
-from jobs.run import validation
+from jobs.run import cutting
 from jobs.run.claims import Interrupted
 from jobs.run.control import run_control
 from jobs.services import retries
@@ -47,7 +47,7 @@ def test_input_holds_the_failed_rows_byte_for_byte_in_their_order(
     acme: Organization, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     rng = random.Random(seed)
-    monkeypatch.setattr(validation, "CHUNK_ROWS", rng.randint(1, 7))
+    monkeypatch.setattr(cutting, "CHUNK_ROWS", rng.randint(1, 7))
     lines = lines_of(rng.randint(1, 30), end=rng.choice(["\n", "\r\n", "\n\n \n"]))
     lines[-1] = lines[-1].rstrip() if rng.random() < 0.5 else lines[-1]
     kinds = ["success", "truncated", "error", "format_error", "left"]

@@ -10,7 +10,7 @@ from anex.core import clock
 from billing.selectors import balances
 from jobs import storage
 from jobs.models import Chunk, Job
-from jobs.run import validation
+from jobs.run import checking, cutting
 from jobs.storage import keys
 from tests.factories import make_job
 from tests.jobs.run.driver import chat_line, submit, validate
@@ -92,8 +92,8 @@ def test_every_problem_is_reported_up_to_a_hundred(acme: Organization) -> None:
 
 
 def test_chunks_cover_the_file_within_their_bounds(acme: Organization, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validation, "CHUNK_ROWS", 4)
-    monkeypatch.setattr(validation, "CHUNK_BYTES", 700)
+    monkeypatch.setattr(cutting, "CHUNK_ROWS", 4)
+    monkeypatch.setattr(cutting, "CHUNK_BYTES", 700)
     lines = [chat_line(f"row-{row}", "x" * (row * 40 % 500)) for row in range(23)]
     data = "\n".join(lines).encode()
     job = validate(submit(acme, data))
@@ -139,14 +139,14 @@ def test_a_custom_id_as_long_as_its_line_is_quoted_by_its_beginning(acme: Organi
 
 def test_large_rows_are_counted_a_few_at_a_time(acme: Organization, monkeypatch: pytest.MonkeyPatch) -> None:
     together = []
-    count_rows = validation.tokens.count_rows
+    count_rows = checking.tokens.count_rows
 
     def count(model, rows, **rest):
         together.append(len(rows))
         return count_rows(model, rows, **rest)
 
-    monkeypatch.setattr(validation.tokens, "count_rows", count)
-    monkeypatch.setattr(validation, "COUNTED_BYTES", 3_000)
+    monkeypatch.setattr(checking.tokens, "count_rows", count)
+    monkeypatch.setattr(checking, "COUNTED_BYTES", 3_000)
     lines = [chat_line(f"row-{n}", "x" * 1_000) for n in range(7)]
     job = validate(submit(acme, "\n".join(lines).encode()))
     assert (job.status, together) == ("cost_ready", [3, 3, 1])

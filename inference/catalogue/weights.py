@@ -1,5 +1,6 @@
 """Finds files that installed distributions carry, without importing them."""
 
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -17,8 +18,9 @@ def locate(weights: PackagedWeights) -> Path:
     )
 
 
+@cache
 def find(distribution: str, name: str) -> Path | None:
-    """The first file of this name that a distribution has installed, if there is one."""
+    """The first file of this name that a distribution has installed, if there is one; asked once per process."""
     try:
         files = metadata.files(distribution) or []
     except metadata.PackageNotFoundError:

@@ -20,8 +20,8 @@ def taken_by(template: Template, marks: dict[str, Any]) -> Callable[[Messages], 
     parts = [{"type": "text", "text": _PROBE}]
     as_text, as_parts = _rendered(template, marks, _PROBE), _rendered(template, marks, parts)
     # A list that was printed rather than read shows the keys of its parts.
-    takes_parts = _PROBE in as_parts and "'type'" not in as_parts and '"type"' not in as_parts
-    if not takes_parts:
+    printed = any(as_parts.count(key) > as_text.count(key) for key in ("'type'", '"type"'))
+    if printed or _PROBE not in as_parts:
         return partial(prepare, kind="text")
     return partial(prepare, kind="either" if _PROBE in as_text else "parts")
 

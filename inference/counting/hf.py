@@ -33,9 +33,13 @@ class HfTokenizer:
     chats: Chats | None
 
     def count(self, rows: Sequence[Row], *, model_id: str) -> list[int | RowError]:
-        """Input tokens of each row; all rows are of one task."""
-        chats = [row for row in rows if isinstance(row, ChatRow)]
-        if chats and self.chats:
+        """Input tokens of each row, or what the chat template has against it; all rows are of one task.
+
+        Raises `Unavailable` for chats of a model without a template.
+        """
+        if chats := [row for row in rows if isinstance(row, ChatRow)]:
+            if self.chats is None:
+                raise Unavailable(f"Model {model_id} has no chat template here: its chats cannot be counted.")
             return self.chats.count(chats, model_id=model_id, count_prompts=self._count)
         if decisions := [row for row in rows if isinstance(row, DecisionRow)]:
             return list(self._count_decisions(decisions))

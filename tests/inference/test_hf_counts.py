@@ -122,6 +122,11 @@ def test_decision_reads_its_state_once_per_question(files: Files) -> None:
     assert counts == [2 * 3 + (2 + 2 + 1) + (1 + 2)] * 2
 
 
+def test_chats_of_a_checkpoint_without_a_template_cannot_be_counted(files: Files) -> None:
+    with pytest.raises(Unavailable, match="m has no chat template"):
+        hf.load(Files(files.tokenizer, None, None)).count([chat(user("a"))], model_id="m")
+
+
 def test_file_that_is_not_there_makes_counting_unavailable() -> None:
     with pytest.raises(Unavailable, match=r"tokenizer\.json"):
         hf.load(Files(None, None, None))

@@ -47,14 +47,19 @@ class Command(BaseCommand):
 
 def _unusable(model: Model, folders: Sequence[Path]) -> str | None:
     """Why a model cannot be counted with the files it has; a package that is not installed is no fault of them."""
+    packaged = model.weights if isinstance(model.weights, PackagedWeights) else None
+    if packaged and not _installed(packaged):
+        return None
     own = files.of(model, folders)
+    if missing := own.missing(model):
+        return f"{missing} is neither beside it nor in the package of its weights"
     try:
-        if model.tokenizer == "file" and own.missing(model) is None:
-            hf.load(own)
-        elif own.chat_template:
+        if own.chat_template:
             compile_file(own.chat_template)
-        if isinstance(model.weights, PackagedWeights) and model.tokenizer == "gguf" and _installed(model.weights):
-            gguf.load(model.weights)
+        if model.tokenizer == "file":
+            hf.load(own)
+        if packaged and model.tokenizer == "gguf":
+            gguf.load(packaged)
     except Unavailable as error:
         return error.message
     return None

@@ -70,13 +70,17 @@ def _answer(question: object, given: object) -> dict[str, Any]:
         raise Nonsense("A question has no answer of its type.")
     chances = _noul(given) if kind == "noul" else _chances(given, known)
     best = _best(chances, given.get("choice"))
-    answer = {**given, "type": kind, "probabilities": chances, "answer_confidence": chances[best]}
+    certain = max(chances.values()) if kind == "noul" else confidence(chances.values())
+    figures = {"probabilities": chances, "confidence": certain, "answer_confidence": chances[best]}
+    return {**given, "type": kind, **_value(str(kind), chances, best, known), **figures}
+
+
+def _value(kind: str, chances: Mapping[str, float], best: str, known: Mapping[str, str]) -> dict[str, Any]:
     if kind == "noul":
-        return answer | {"noul": chances["true"], "confidence": chances[best]}
-    answer["confidence"] = confidence(chances.values())
+        return {"noul": chances["true"]}
     if kind == "choice":
-        return answer | {"choice": best}
-    return answer | {"score": math.fsum(int(level) * chance for level, chance in chances.items()), "legend": known}
+        return {"choice": best}
+    return {"score": math.fsum(int(level) * chance for level, chance in chances.items()), "legend": dict(known)}
 
 
 def _chances(given: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, float]:

@@ -35,7 +35,7 @@ FACTS: dict[str, tuple[str, tuple[str, ...], int, int | None, str]] = {
     "laya": ("decide", TEXT, 1024, None, "none"),
 }
 OWNER = "0f0e0d0c-0b0a-4908-8706-050403020100"
-LOCAL = {"smollm2-135m-instruct", "minilm-l6-v2", "scripted", "scripted-embed", "scripted-decide"}
+LOCAL = {"smollm2-135m-instruct", "minilm-l6-v2", "minilm-decide", "scripted", "scripted-embed", "scripted-decide"}
 
 
 def model_named(model_id: str) -> Model:
@@ -172,6 +172,7 @@ def test_local_models_are_countable_where_rows_can_run() -> None:
     countable = {model.id for model in all_models() if model.countable}
     assert countable == {model.id for model in all_models() if model.task == "chat"} | {
         "minilm-l6-v2",
+        "minilm-decide",
         "scripted-embed",
         "scripted-decide",
     }

@@ -12,7 +12,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from anex.core.errors import Unavailable
 from anex.core.usage import Usage
-from inference.catalogue import Files, get
+from inference.catalogue import get
+from inference.catalogue.schema import Files
 from inference.counting import contents, hf
 from inference.counting.template import compile_template, render
 from inference.refusals import RowError
@@ -129,7 +130,7 @@ def test_chats_of_a_checkpoint_without_a_template_cannot_be_counted(files: Files
 
 def test_file_that_is_not_there_makes_counting_unavailable() -> None:
     with pytest.raises(Unavailable, match=r"tokenizer\.json"):
-        hf.load(Files(None, None, None))
+        hf.load(Files())
 
 
 def test_template_that_takes_either_gets_lists_as_lists_and_strings_as_strings() -> None:

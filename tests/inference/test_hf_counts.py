@@ -133,8 +133,10 @@ def test_file_that_is_not_there_makes_counting_unavailable() -> None:
         hf.load(Files())
 
 
-def test_template_that_takes_either_gets_lists_as_lists_and_strings_as_strings() -> None:
+def test_template_that_takes_either_is_given_lists_as_the_server_gives_them() -> None:
     assert prompt(EITHER, [user("x")]) == prompt(EITHER, [user([text("x")])]) == "<s> user x"
+    trims_strings = EITHER.replace("{{ m.content }}", "{{ m.content | trim }}")
+    assert prompt(trims_strings, [user(" x ")]) == "<s> user  x "
     assert prompt(EITHER, [user([text("x"), text("y")])], enable_thinking=False) == "<s> user x y nothink"
 
 
@@ -153,7 +155,7 @@ def test_template_of_lists_gets_strings_as_a_list() -> None:
 def test_arguments_of_calls_can_be_walked() -> None:
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"x": {"y": 12345678901234567890}}'}}
     shown = prompt(EITHER, [{"role": "assistant", "content": None, "tool_calls": [call]}])
-    assert shown == '<s> assistant  f(x={"y": 12345678901234567890})'
+    assert shown == '<s> assistant f(x={"y": 12345678901234567890})'
 
 
 def test_part_that_marks_what_an_assistant_wrote_is_rendered_as_it_stands() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from anex.core.errors import Unavailable
 from anex.core.usage import Usage
-from inference import catalogue
 from inference.catalogue.schema import Model, PackagedWeights
 from inference.counting import gguf, hf, server, words
 from inference.counting.server import CountingServer
@@ -32,7 +31,7 @@ def _count_texts(model: Model, rows: Sequence[Row], counting_server: CountingSer
     if model.tokenizer == "words":
         return [words.count_row(row) for row in rows]
     if model.tokenizer == "file":
-        return hf.load(catalogue.files_of(model)).count(rows, model_id=model.id)
+        return hf.load(model.files).count(rows, model_id=model.id)
     if model.tokenizer == "gguf" and isinstance(model.weights, PackagedWeights):
         chats = [row for row in rows if isinstance(row, ChatRow)]
         return gguf.load(model.weights).count(chats, model_id=model.id)

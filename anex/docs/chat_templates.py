@@ -27,7 +27,7 @@ def etag(content: bytes | None) -> str | None:
 
 
 def _read(model: Model) -> bytes | None:
-    path = catalogue.files_of(model).chat_template
+    path = model.files.chat_template
     return path.read_bytes() if path else None
 
 

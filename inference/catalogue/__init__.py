@@ -6,12 +6,11 @@ The models that ship with the platform are in `models/`; an operator may name a 
 from functools import cache
 from pathlib import Path
 
-from inference.catalogue.files import SHIPPED, Files
-from inference.catalogue.files import of as _files_of
+from inference.catalogue.files import SHIPPED
 from inference.catalogue.loading import load
 from inference.catalogue.schema import Model
 
-__all__ = ["Files", "Model", "all_models", "files_of", "folders", "get", "include"]
+__all__ = ["Model", "all_models", "folders", "get", "include"]
 
 _folders: tuple[Path, ...] = (SHIPPED,)
 
@@ -41,8 +40,3 @@ def all_models() -> tuple[Model, ...]:
 def get(model_id: str) -> Model | None:
     """The model with exactly this id; there are no aliases."""
     return _by_id().get(model_id)
-
-
-def files_of(model: Model) -> Files:
-    """The tokenizer and chat template of a model, where it has files of its own."""
-    return _files_of(model, _folders)

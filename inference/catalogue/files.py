@@ -1,36 +1,27 @@
 """Files of a model, named as Hugging Face does: beside the YAML in a folder of its id, or in its weights' package."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from inference.catalogue.schema import Model, PackagedWeights
+from inference.catalogue.schema import Files, Model, PackagedWeights
 from inference.catalogue.weights import find
 
 SHIPPED = Path(__file__).parent / "models"
-
-
-@dataclass(frozen=True, slots=True)
-class Files:
-    """Where a model's files are; None for one that is not there."""
-
-    tokenizer: Path | None
-    tokenizer_config: Path | None
-    chat_template: Path | None
-
-    def missing(self, model: Model) -> str | None:
-        """The first file that a model with `tokenizer: file` cannot be counted without and does not have."""
-        if model.tokenizer == "file" and self.tokenizer is None:
-            return "tokenizer.json"
-        if model.tokenizer == "file" and model.task == "chat" and self.chat_template is None:
-            return "chat_template.jinja"
-        return None
 
 
 def of(model: Model, folders: Sequence[Path]) -> Files:
     """What there is of a model's files. The last folder is looked into first: an operator's file goes before ours."""
     names = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
     return Files(*(_find(model, name, folders) for name in names))
+
+
+def missing(model: Model) -> str | None:
+    """The first file that a model with `tokenizer: file` cannot be counted without and does not have."""
+    if model.tokenizer == "file" and model.files.tokenizer is None:
+        return "tokenizer.json"
+    if model.tokenizer == "file" and model.task == "chat" and model.files.chat_template is None:
+        return "chat_template.jinja"
+    return None
 
 
 def _find(model: Model, name: str, folders: Sequence[Path]) -> Path | None:

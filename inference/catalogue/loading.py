@@ -34,7 +34,8 @@ def read(folders: Sequence[Path]) -> Iterator[Model | CatalogueError]:
     for path in (path for folder in folders for path in sorted(folder.glob("*.yaml"))):
         try:
             model = _decode(path)
-            if reason := _misplaced(model, path, known) or _incomplete(model, folders):
+            model = msgspec.structs.replace(model, files=files.of(model, folders))
+            if reason := _misplaced(model, path, known) or _incomplete(model):
                 raise CatalogueError(path, reason)
         except CatalogueError as error:
             yield error
@@ -60,9 +61,9 @@ def _misplaced(model: Model, path: Path, known: Container[str]) -> str | None:
     return None
 
 
-def _incomplete(model: Model, folders: Sequence[Path]) -> str | None:
+def _incomplete(model: Model) -> str | None:
     # What a package should carry is looked for when it is needed: the catalogue is whole without the package.
     if isinstance(model.weights, PackagedWeights):
         return None
-    missing = files.of(model, folders).missing(model)
+    missing = files.missing(model)
     return f"tokenizer: file needs {model.id}/{missing} beside it - at `$.tokenizer`" if missing else None

@@ -1,5 +1,7 @@
 """The shape of a catalogue file. Unknown fields are refused; a fact nobody published is left out and reads as null."""
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -30,6 +32,15 @@ class HubWeights(Struct, frozen=True, forbid_unknown_fields=True, tag_field="sou
     revision: str | None = None
     precision: str | None = None
     license: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where the files a model is counted with are; None for one that is not there."""
+
+    tokenizer: Path | None = None
+    tokenizer_config: Path | None = None
+    chat_template: Path | None = None
 
 
 class ChatTemplate(Struct, frozen=True, forbid_unknown_fields=True):
@@ -124,7 +135,8 @@ class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `visual_context_tokens` replaces the context of rows that carry images or video. `tokenizer` says how input is
     counted: from its own files (`file`), from the weight file (`gguf`), by the server that answers (`server`), by words
     (`words`), or not at all. A model with an `organization` is served to that one only. `replaces` says that the file
-    takes the place of the one of the same id that ships with the platform.
+    takes the place of the one of the same id that ships with the platform. `files` is no fact of the YAML: they are
+    found when it is read, and go with the model into processes that know no folders.
     """
 
     id: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
@@ -147,6 +159,7 @@ class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     regions: Annotated[tuple[Region, ...], Meta(min_length=1)] = ("world", "eu")
     organization: UUID | None = None
     replaces: bool = False
+    files: Files = Files()
 
     def __post_init__(self) -> None:
         for broken, sentence in self._contradictions():

@@ -1,4 +1,4 @@
-"""How messages are put to a chat template: some take strings, some lists of parts, most of today's take either."""
+"""How messages are put to a chat template: some templates take strings, others lists of parts."""
 
 import json
 from collections.abc import Callable
@@ -11,19 +11,21 @@ from inference.counting.template import render
 from inference.media.parts import MEDIA_PARTS
 
 Messages = list[dict[str, Any]]
-Kind = Literal["text", "parts", "either"]
+Kind = Literal["text", "parts"]
 _PROBE = "anex-probe"
 
 
 def taken_by(template: Template, marks: dict[str, Any]) -> Callable[[Messages], Messages]:
-    """What makes a row's messages ready for this template, as vLLM does; found out by rendering a text both ways."""
+    """What makes a row's messages ready for this template; found out by rendering a text both ways.
+
+    A template that takes lists is given nothing else, as vLLM does: where its two branches differ (one may trim), the
+    count is that of the branch the server takes.
+    """
     parts = [{"type": "text", "text": _PROBE}]
     as_text, as_parts = _rendered(template, marks, _PROBE), _rendered(template, marks, parts)
     # A list that was printed rather than read shows the keys of its parts.
     printed = any(as_parts.count(key) > as_text.count(key) for key in ("'type'", '"type"'))
-    if printed or _PROBE not in as_parts:
-        return partial(prepare, kind="text")
-    return partial(prepare, kind="either" if _PROBE in as_text else "parts")
+    return partial(prepare, kind="text" if printed or _PROBE not in as_parts else "parts")
 
 
 def prepare(messages: Messages, *, kind: Kind) -> Messages:
@@ -33,32 +35,31 @@ def prepare(messages: Messages, *, kind: Kind) -> Messages:
     """
     return [
         message
-        if kind != "parts" and isinstance(message["content"], str) and "tool_calls" not in message
+        if kind == "text" and isinstance(message["content"], str) and "tool_calls" not in message
         else _prepare(message, kind)
         for message in messages
     ]
 
 
 def _prepare(message: dict[str, Any], kind: Kind) -> dict[str, Any]:
-    prepared = message | {"content": _content(message["content"], kind)}
+    content = message["content"]
+    prepared = message | {"content": _as_parts(content) if kind == "parts" else _as_text(content)}
     if calls := message.get("tool_calls"):
         prepared["tool_calls"] = [_call(call) for call in calls]
     return prepared
 
 
-def _content(content: str | list[dict[str, Any]] | None, kind: Kind) -> str | list[dict[str, Any]]:
-    if kind == "parts":
-        return _shown(content) if isinstance(content, list) else _shown([{"type": "text", "text": content or ""}])
+def _as_text(content: str | list[dict[str, Any]] | None) -> str:
     if not isinstance(content, list):
         return content or ""
-    if kind == "either":
-        return _shown(content)
     return "\n".join(part["text"] for part in content if part["type"] == "text")
 
 
-def _shown(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _as_parts(content: str | list[dict[str, Any]] | None) -> list[dict[str, Any]]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
     # A template writes a placeholder for a medium and never looks at its data.
-    return [part if part["type"] == "text" else {"type": MEDIA_PARTS[part["type"]]} for part in parts]
+    return [part if part["type"] == "text" else {"type": MEDIA_PARTS[part["type"]]} for part in content or []]
 
 
 def _call(call: dict[str, Any]) -> dict[str, Any]:

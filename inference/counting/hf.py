@@ -11,7 +11,7 @@ from threading import Lock
 from tokenizers import Tokenizer
 
 from anex.core.errors import Unavailable
-from inference.catalogue import Files
+from inference.catalogue.schema import Files
 from inference.counting import contents
 from inference.counting.chats import Chats
 from inference.counting.template import compile_file

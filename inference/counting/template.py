@@ -13,6 +13,8 @@ from anex.core import clock
 from anex.core.errors import Unavailable
 from inference.refusals import RowError, row_error
 
+_OF_DICTS = frozenset(dir(dict))
+
 
 class Refusal(TemplateError):
     """The template called `raise_exception`: it does not take these messages."""
@@ -29,10 +31,20 @@ class _Generation(Extension):
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
+class _Environment(ImmutableSandboxedEnvironment):
+    """The sandbox, with a shorter way to the same value of a key that is written like an attribute (`message.role`)."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """A key of a plain dict that hides none of its methods; everything else as ever."""
+        if type(obj) is dict and attribute in obj and attribute not in _OF_DICTS:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+
 def compile_template(source: str) -> Template:
     """A template ready to render; it may call `raise_exception` and `strftime_now`, and filter with `tojson`."""
     extensions = [loopcontrols, _Generation]
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=extensions)
+    environment = _Environment(trim_blocks=True, lstrip_blocks=True, extensions=extensions)
     environment.filters["tojson"] = _tojson
     environment.globals["raise_exception"] = _refuse
     environment.globals["strftime_now"] = lambda form: clock.now().strftime(form)

@@ -41,7 +41,7 @@ def test_template_is_served_as_it_is_published(anybody: Client, operator: Models
 def test_template_a_client_has_is_not_sent_again(anybody: Client) -> None:
     model = catalogue.get(SMALL)
     assert model is not None
-    source = catalogue.files_of(model).chat_template
+    source = model.files.chat_template
     assert isinstance(source, Path)
     first = anybody.get(path_of(SMALL))
     assert first.content == source.read_bytes()

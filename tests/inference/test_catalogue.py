@@ -1,6 +1,7 @@
 """The catalogue holds the facts the references give, refuses anything else, and says where a file is wrong."""
 
 import mmap
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from django.core.checks import run_checks
 from msgspec import to_builtins
 
-from inference.catalogue import Model, all_models, files_of, get, include
+from inference.catalogue import Model, all_models, get, include
 from inference.catalogue.loading import CatalogueError, load
 from inference.catalogue.schema import PackagedWeights
 from inference.catalogue.weights import locate
@@ -198,6 +199,7 @@ DECIDE = (
         (CHAT.replace("chat", "paint"), "$.task"),
         (CHAT.replace("id: m", "id: M"), "$.id"),
         (CHAT.replace("id: m", "id: n"), "$.id"),
+        (CHAT + "files: {tokenizer: /etc/passwd}\n", "$.files.tokenizer"),
         (CHAT + "regions: []\n", "$.regions"),
         (CHAT + "organization: acme\n", "$.organization"),
         (CHAT + "realtime: {surfaces: []}\n", "$.realtime.surfaces"),
@@ -264,12 +266,16 @@ def test_files_of_a_model_must_lie_beside_it(operator: ModelsFolder) -> None:
     with pytest.raises(CatalogueError, match=r"needs acme-chat/chat_template\.jinja"):
         all_models()
     (operator.path / "acme-chat" / "chat_template.jinja").write_text("x")
-    assert model_named("acme-chat").countable
+    model = model_named("acme-chat")
+    assert model.countable
+    # A process that counts is sent the model, and knows no folder.
+    sent = pickle.loads(pickle.dumps(model))
+    assert sent.files.chat_template == operator.path / "acme-chat" / "chat_template.jinja"
 
 
 def test_template_that_is_served_for_the_small_model_is_the_one_in_its_weight_file() -> None:
     model = model_named("smollm2-135m-instruct")
-    template = files_of(model).chat_template
+    template = model.files.chat_template
     assert template is not None
     assert isinstance(model.weights, PackagedWeights)
     with mmap_of(locate(model.weights)) as weights:

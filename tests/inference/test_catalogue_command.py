@@ -8,11 +8,22 @@ from django.core.management import CommandError, call_command
 from tokenizers import Tokenizer, models
 
 from anex.core.actors import system
+from anex.core.errors import Unavailable
 from inference.backends import registry
 from inference.catalogue import all_models
+from inference.catalogue.schema import PackagedWeights
+from inference.management.commands import catalogue as command
 from tests.models_folder import CHAT, ModelsFolder
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def weight_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The weight files whose tokenizers were asked for; reading one takes seconds, and other tests do."""
+    read: list[str] = []
+    monkeypatch.setattr(command.gguf, "load", lambda weights: read.append(weights.file))
+    return read
 
 
 def check(*arguments: str) -> str:
@@ -34,8 +45,18 @@ def counted_by_files(operator: ModelsFolder, model_id: str, *, template: str) ->
     operator.add(model_id, tokenizer="file")
 
 
-def test_shipped_catalogue_passes() -> None:
+def test_shipped_catalogue_passes(weight_files: list[str]) -> None:
     assert check().endswith(f"\n{len(all_models())} models, no problem found.\n")
+    assert weight_files == ["SmolLM2-135M-Instruct.Q4_1.gguf"]
+
+
+def test_weight_file_that_cannot_be_counted_with_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(weights: PackagedWeights) -> None:
+        raise Unavailable("The tokenizer is not one this platform can count with.")
+
+    monkeypatch.setattr(command.gguf, "load", refuse)
+    with pytest.raises(CommandError, match=r"smollm2-135m-instruct\.yaml: The tokenizer is not one"):
+        check()
 
 
 def test_fact_that_keeps_a_model_from_being_offered_is_named() -> None:

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from anex.core.usage import Usage
-from inference.catalogue import Files, Model, files_of, get
-from inference.catalogue.schema import PackagedWeights
+from inference.catalogue import Model, get
+from inference.catalogue.schema import Files, PackagedWeights
 from inference.catalogue.weights import locate
 from inference.counting import gguf, hf
 from inference.requests.rows import ChatRow as Row
@@ -180,7 +180,7 @@ def test_counts_equal_what_the_server_bills(model: Model, llama: Llama) -> None:
 def test_same_vocabulary_and_template_as_files_of_a_checkpoint_count_the_same(model: Model, tmp_path: Path) -> None:
     assert isinstance(model.weights, PackagedWeights)
     gguf.load(model.weights).tokenizer.save(str(tmp_path / "tokenizer.json"))
-    by_files = hf.load(Files(tmp_path / "tokenizer.json", None, files_of(model).chat_template))
+    by_files = hf.load(Files(tmp_path / "tokenizer.json", None, model.files.chat_template))
     texts = [text for text in TEXTS if "\0" not in text]
     snippets = [piece for piece in SNIPPETS if "\0" not in piece]
     conversations: list[Messages] = [[{"role": "user", "content": text}] for text in texts]

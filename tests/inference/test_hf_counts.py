@@ -12,7 +12,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from anex.core.errors import Unavailable
 from anex.core.usage import Usage
-from inference.catalogue import Files, get
+from inference.catalogue import get
+from inference.catalogue.schema import Files
 from inference.counting import contents, hf
 from inference.counting.template import compile_template, render
 from inference.refusals import RowError
@@ -129,11 +130,13 @@ def test_chats_of_a_checkpoint_without_a_template_cannot_be_counted(files: Files
 
 def test_file_that_is_not_there_makes_counting_unavailable() -> None:
     with pytest.raises(Unavailable, match=r"tokenizer\.json"):
-        hf.load(Files(None, None, None))
+        hf.load(Files())
 
 
-def test_template_that_takes_either_gets_lists_as_lists_and_strings_as_strings() -> None:
+def test_template_that_takes_either_is_given_lists_as_the_server_gives_them() -> None:
     assert prompt(EITHER, [user("x")]) == prompt(EITHER, [user([text("x")])]) == "<s> user x"
+    trims_strings = EITHER.replace("{{ m.content }}", "{{ m.content | trim }}")
+    assert prompt(trims_strings, [user(" x ")]) == "<s> user  x "
     assert prompt(EITHER, [user([text("x"), text("y")])], enable_thinking=False) == "<s> user x y nothink"
 
 
@@ -152,7 +155,7 @@ def test_template_of_lists_gets_strings_as_a_list() -> None:
 def test_arguments_of_calls_can_be_walked() -> None:
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"x": {"y": 12345678901234567890}}'}}
     shown = prompt(EITHER, [{"role": "assistant", "content": None, "tool_calls": [call]}])
-    assert shown == '<s> assistant  f(x={"y": 12345678901234567890})'
+    assert shown == '<s> assistant f(x={"y": 12345678901234567890})'
 
 
 def test_part_that_marks_what_an_assistant_wrote_is_rendered_as_it_stands() -> None:

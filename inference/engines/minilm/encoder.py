@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from anex.core.errors import Unavailable
-from inference import catalogue
 from inference.catalogue.schema import Model
 from inference.counting import hf
 from inference.engines.minilm.conversion import converted
@@ -28,7 +27,7 @@ class Encoder:
 
     def __init__(self, model: Model, cache: Path, *, threads: int) -> None:
         """Ready to read; the weights are converted into `cache` where they are not yet. Raises Unavailable."""
-        self._tokenizer = hf.load(catalogue.files_of(model)).tokenizer
+        self._tokenizer = hf.load(model.files).tokenizer
         self._ends = tuple(self._tokenizer.token_to_id(mark) for mark in (_FIRST, _LAST))
         self._server = _start(converted(model, cache), threads)
         self._remembered = lru_cache(_REMEMBERED)(self._embed)

@@ -1,6 +1,5 @@
 """`manage.py catalogue check [FOLDER]`: validate catalogue files before they are deployed."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ class Command(BaseCommand):
         found = list(read(folders))
         models = {model.id: model for model in found if isinstance(model, Model)}
         bad = [str(error) for error in found if isinstance(error, CatalogueError)]
-        bad += [f"{model.id}.yaml: {reason}" for model in models.values() if (reason := _unusable(model, folders))]
+        bad += [f"{model.id}.yaml: {reason}" for model in models.values() if (reason := _unusable(model))]
         if bad:
             raise CommandError("\n".join(bad))
         served = _served()
@@ -45,19 +44,18 @@ class Command(BaseCommand):
         self.stdout.write(f"{len(models)} models, no problem found.")
 
 
-def _unusable(model: Model, folders: Sequence[Path]) -> str | None:
+def _unusable(model: Model) -> str | None:
     """Why a model cannot be counted with the files it has; a package that is not installed is no fault of them."""
     packaged = model.weights if isinstance(model.weights, PackagedWeights) else None
     if packaged and not _installed(packaged):
         return None
-    own = files.of(model, folders)
-    if missing := own.missing(model):
+    if missing := files.missing(model):
         return f"{missing} is neither beside it nor in the package of its weights"
     try:
-        if own.chat_template:
-            compile_file(own.chat_template)
+        if model.files.chat_template:
+            compile_file(model.files.chat_template)
         if model.tokenizer == "file":
-            hf.load(own)
+            hf.load(model.files)
         if packaged and model.tokenizer == "gguf":
             gguf.load(packaged)
     except Unavailable as error:

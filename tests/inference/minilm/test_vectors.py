@@ -38,7 +38,7 @@ def embed(encoder: MiniLm, given: object, **more: object) -> tuple[int, dict[str
 
 
 def test_vectors_are_those_of_the_published_weights(encoder: MiniLm) -> None:
-    tokenizer = hf.load(catalogue.files_of(MODEL)).tokenizer
+    tokenizer = hf.load(MODEL.files).tokenizer
     reference = Reference(locate(MODEL.weights).parent)
     status, body = embed(encoder, list(TEXTS))
     assert status == 200

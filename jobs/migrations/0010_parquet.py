@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0008_media'),
+        ('jobs', '0009_estimates'),
     ]
 
     operations = [

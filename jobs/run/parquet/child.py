@@ -75,6 +75,8 @@ def _convert(parquet: pq.ParquetFile, question: dict[str, Any]) -> int:
         _begin_step()
     if problems:
         raise Refused(*problems[: reading.MAX_PROBLEMS])
+    if rows != parquet.metadata.num_rows:
+        raise ValueError(f"its footer states {parquet.metadata.num_rows:,} rows, and {rows:,} are there")
     return rows
 
 
@@ -125,7 +127,8 @@ def _joined(parquet: pq.ParquetFile, schema: pa.Schema, task: str | None) -> Ite
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
         if entry is None:
             return
-    raise ValueError("it has fewer rows than before")
+    if entry is not None:
+        raise ValueError("it has fewer rows than before")
 
 
 def _confine() -> None:

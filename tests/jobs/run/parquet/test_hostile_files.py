@@ -92,6 +92,15 @@ def test_broken_files_are_refused(data: bytes) -> None:
     assert len(problem.message) < 300
 
 
+def test_rows_that_a_damaged_file_has_lost_are_not_left_out_in_silence() -> None:
+    """The footer's count of a file of 77 rows, changed."""
+    count, other = b"\x16\x9a\x01", b"\x16\x9c\x01"
+    data = packed(rows(77), store_schema=False, write_statistics=False)
+    damaged = data[: (at := data.rindex(b"schema")) :] + data[at:].replace(count, other, 1)
+    assert damaged != data
+    assert [problem.code for problem in refused(damaged)] == ["unreadable_file"]
+
+
 def repeated(size: int, times: int) -> bytes:
     """A few kilobytes that unpack to `size` bytes of text in each of `times` rows."""
     indices = pa.array([0] * times, pa.int32())

@@ -11,7 +11,7 @@ import msgspec
 from anex.core.errors import Unavailable
 from anex.core.usage import Usage
 from inference.catalogue.schema import Model, PackagedWeights
-from inference.counting import gguf, server, words
+from inference.counting import gguf, hf, server, words
 from inference.counting.server import CountingServer
 from inference.media.lengths import measure
 from inference.media.probe import Patience
@@ -22,8 +22,9 @@ from inference.requests.options import RowOptions
 from inference.requests.rows import ChatRow, EmbeddingRow, Row, media_of
 
 # The marks a chat template puts around each picture or clip, at most; the encoder's tokens replace the placeholder
-# between them. A server without a template has none.
+# between them. A template that is at hand writes its own, and one that has none is counted by words.
 MARK_TOKENS = 4
+_WRITES_MARKS = ("file", "words")
 
 
 def count_rows(
@@ -40,7 +41,8 @@ def count_rows(
     needs `counting_server`, a live server of that model. `patience` bounds what clips with hostile headers may cost.
     Raises `Unavailable` where counting cannot be done now.
     """
-    counts = _count_texts(model, [_without_media(row) for row in rows], counting_server)
+    texts = rows if model.tokenizer in _WRITES_MARKS else [_without_media(row) for row in rows]
+    counts = _count_texts(model, texts, counting_server)
     return [
         count if isinstance(count, RowError) else _with_media(model, row, count, options, patience)
         for row, count in zip(rows, counts, strict=True)
@@ -63,7 +65,7 @@ def _with_media(
     media = media_of(row)
     if not media:
         return Usage(input_tokens=text_tokens)
-    text_tokens += 0 if model.tokenizer == "words" else MARK_TOKENS * len(media)
+    text_tokens += 0 if model.tokenizer in _WRITES_MARKS else MARK_TOKENS * len(media)
     name = shortened(row.custom_id)
     try:
         items = [measure(part, patience=patience) for part in media]
@@ -77,6 +79,8 @@ def _with_media(
 def _count_texts(model: Model, rows: Sequence[Row], counting_server: CountingServer | None) -> list[int | RowError]:
     if model.tokenizer == "words":
         return [words.count_row(row) for row in rows]
+    if model.tokenizer == "file":
+        return hf.load(model.files).count(rows, model_id=model.id)
     if model.tokenizer == "gguf" and isinstance(model.weights, PackagedWeights):
         chats = [row for row in rows if isinstance(row, ChatRow)]
         return gguf.load(model.weights).count(chats, model_id=model.id)

@@ -9,7 +9,7 @@ from inference.catalogue.schema import Model
 from inference.media.parts import MediaPart
 from inference.media.rates import context_tokens
 from inference.refusals import RowError, row_error
-from inference.requests import chat, decisions, embeddings
+from inference.requests import chat, decision_answers, decisions, embeddings
 from inference.requests.chat import ChatRow
 from inference.requests.decisions import DecisionRow
 from inference.requests.embeddings import EmbeddingRow
@@ -55,7 +55,7 @@ def has_answer(row: Row, body: dict[str, Any]) -> bool:
     if isinstance(row, EmbeddingRow):
         return embeddings.has_answer(body)
     if isinstance(row, DecisionRow):
-        return decisions.has_answer(body)
+        return decision_answers.is_whole(row, body)
     return chat.has_answer(body)
 
 

@@ -30,8 +30,7 @@ from jobs.run import hosted
 from jobs.run.context import Context
 
 MIB: Final = 1024 * 1024
-# Reference 000, media limits: by URL, for each item and for all of a row; never more than a row could carry inline.
-URL_MIB: Final = {"image": 20, "audio": 32, "video": 32}
+# Reference 000, media limits: all media of a row. Each item's limit is the catalogue's, or what a row may carry inline.
 ROW_BYTES: Final = 64 * MIB
 ROW_SECONDS, IMAGE_SECONDS = 300.0, 10.0
 IDLE_SECONDS = 20.0
@@ -133,8 +132,7 @@ class _Fetch:
 
     def _get(self, part: MediaPart, url: str) -> bytes:
         ends = min(self._ends, clock.monotonic() + IMAGE_SECONDS) if part.modality == "image" else self._ends
-        inline_mb: int = getattr(self._model.media, part.modality).max_inline_mb
-        most_mib = min(URL_MIB[part.modality], inline_mb)
+        most_mib = _most_mib(self._model, part)
         for wait in (*RETRY_WAITS, None):
             try:
                 return self._download(url, most_bytes=min(most_mib * MIB, self._left), seconds=ends - clock.monotonic())
@@ -167,6 +165,12 @@ class _Fetch:
         threading.Event().wait(seconds)
         if not self._go_on():
             raise Halted
+
+
+def _most_mib(model: Model, part: MediaPart) -> int:
+    by_url = model.realtime.max_url_mib.get(part.modality) if model.realtime else None
+    inline: int = getattr(model.media, part.modality).max_inline_mb
+    return by_url or inline
 
 
 def _check_status(status: int) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import orjson
 
 from inference.counting.words import count_messages, count_words, text_of
+from inference.engines.refusals import Refusal, check_context
 from inference.engines.scripted import bodies, chat
 from inference.engines.scripted.media import count_media
-from inference.engines.scripted.refusals import Refusal, check_context
 
 
 def prompt_of(request: Mapping[str, Any]) -> str:

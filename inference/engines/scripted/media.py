@@ -8,7 +8,7 @@ from typing import Any
 
 from inference import catalogue
 from inference.catalogue.schema import Model
-from inference.engines.scripted.refusals import Refusal
+from inference.engines.refusals import Refusal
 from inference.media import rates
 from inference.media.lengths import Measured, measure
 from inference.media.parts import MEDIA_PARTS, MediaPart, read_part

@@ -1,8 +1,8 @@
 """The catalogue's models that take media."""
 
-from inference.catalogue.loading import FOLDER, load
+from inference.catalogue import all_models
 
-_MODELS = {model.id: model for model in load(FOLDER)}
+_MODELS = {model.id: model for model in all_models()}
 NEMOTRON = _MODELS["nemotron-3-nano-omni-30b"]
 GEMMA = _MODELS["gemma4-12b"]
 QWEN = _MODELS["qwen3.8-27b"]

@@ -13,7 +13,7 @@ from anex.core.actors import system
 from inference.requests import rows as requests
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
-from jobs.run import claims, estimates, selection
+from jobs.run import claims, estimates, sampling, selection
 from jobs.run.checking import COUNTED_TOGETHER, MAX_PROBLEMS, Checked, Checker, TooManyProblems
 from jobs.run.claims import Claim, Interrupted
 from jobs.run.context import Context, load, room_for_output
@@ -41,13 +41,14 @@ def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
             checked.problems.append(Problem("empty_file", 0, "The input file has no rows."))
         if not checked.problems:
             checked.problems = _repeated_ids(context, checked, go_on)
+        to_run = sampling.rows_to_run(context, sample.items) if not checked.problems else []
     except (ObjectChanged, ObjectMissing):
         gone = Problem("input_gone", 0, "The input file was replaced or deleted after it was uploaded.")
         checked = Checked(problems=[gone])
     if checked.problems:
         fail_before_approval(claim, context.store, checked.problems)
         return
-    _commit(claim, context, checked, cutter.chunks, sample.items)
+    _commit(claim, context, checked, cutter.chunks, to_run)
 
 
 def _start(claim: Claim) -> bool:
@@ -56,8 +57,8 @@ def _start(claim: Claim) -> bool:
 
 
 def _needs_sample(context: Context) -> bool:
-    """Whether answers have to be measured: only a chat row writes, and a cap may be given."""
-    return context.model.task == "chat" and context.options.max_output_tokens is None
+    """Whether answers may have to be measured; which rows then are is known once they were drawn."""
+    return sampling.may_be_needed(context)
 
 
 def _lines(context: Context, go_on: Callable[[], bool]) -> Iterator[Line]:
@@ -68,10 +69,10 @@ def _lines(context: Context, go_on: Callable[[], bool]) -> Iterator[Line]:
 
 
 def _check(context: Context, cutter: Cutter, sample: Reservoir[SampledRow], go_on: Callable[[], bool]) -> Checked:
-    checker, sampling = Checker(context), _needs_sample(context)
+    checker, drawing = Checker(context), _needs_sample(context)
     try:
         for row, line in enumerate(_lines(context, go_on)):
-            if sampling:
+            if drawing:
                 sample.add(SampledRow(row, line.start, line.end))
             checker.add(line)
             cutter.add(line)
@@ -116,7 +117,7 @@ def _commit(claim: Claim, context: Context, checked: Checked, chunks: list[Chunk
         job.media_rows = checked.media_rows
         job.est_media = asdict(checked.media) if checked.media_rows else None
         job.save(update_fields=["row_count", "est_input_tokens", "longest_row_tokens", "media_rows", "est_media"])
-        if _needs_sample(context):
+        if sample:
             estimates.plan_sample(claim.job_id, sample)
         else:
             estimates.quote(claim.job_id, output_cap=min(cap, room_for_output(context.model, job)))

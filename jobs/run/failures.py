@@ -13,6 +13,7 @@ from jobs.models import Chunk, Job
 from jobs.run import claims
 from jobs.run.claims import Claim
 from jobs.services.endings import DATA_KEPT, NOTHING_RAN
+from jobs.services.inputs import PARQUET
 from jobs.services.transitions import advance
 from jobs.storage import keys
 from jobs.storage.interface import Store
@@ -30,13 +31,13 @@ class Problem:
     message: str
     param: str | None = None
 
-    def __str__(self) -> str:
-        return f"Line {self.line}: {self.message}" if self.line else self.message
-
 
 def store_report(store: Store, job_id: UUID, problems: list[Problem]) -> None:
-    """Write the failure's sentences; `reason` is the first problem's."""
-    report = {"reason": str(problems[0]), "errors": [asdict(problem) for problem in problems]}
+    """Write the failure's sentences; `reason` is the first problem's. A line of a parquet input is its row."""
+    first, format = problems[0], Job.objects.values_list("input__format", flat=True).get(pk=job_id)
+    place = "Row" if format == PARQUET else "Line"
+    reason = f"{place} {first.line}: {first.message}" if first.line else first.message
+    report = {"reason": reason, "errors": [asdict(problem) for problem in problems]}
     store.put(keys.failure(job_id), orjson.dumps(report))
 
 

@@ -13,7 +13,7 @@ from anex.core.actors import system
 from inference.requests import rows as requests
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
-from jobs.run import claims, estimates, sampling, selection
+from jobs.run import claims, conversion, estimates, sampling, selection
 from jobs.run.checking import COUNTED_TOGETHER, MAX_PROBLEMS, Checked, Checker, TooManyProblems
 from jobs.run.claims import Claim, Interrupted
 from jobs.run.context import Context, load, room_for_output
@@ -30,6 +30,8 @@ from jobs.tolerance import SAMPLE_ROWS, Reservoir
 def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
     """Check a job's input; the job moves on to its estimate, or fails naming the line. Raises Interrupted."""
     if not _start(claim) or not selection.give_own_input(claim, go_on=go_on):
+        return
+    if not conversion.give_rows(claim, go_on=go_on):
         return
     context = load(claim.job_id)
     cutter = Cutter(context)

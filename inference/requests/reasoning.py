@@ -6,8 +6,7 @@ from msgspec import Struct
 
 from inference.catalogue.schema import Model
 from inference.refusals import row_error
-
-EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh")
+from inference.requests.profiles import EFFORTS
 
 
 class Reasoning(Struct, frozen=True, kw_only=True):

@@ -2,12 +2,12 @@
 
 from anex.core.usage import Usage
 from inference.requests import rows as requests
-from jobs.run.context import Context
+from jobs.run.scope import Scope
 
 QUOTED_CHARACTERS = 64  # of a custom_id, in a sentence
 
 
-def misfit(context: Context, row: requests.Row, usage: Usage) -> str | None:
+def misfit(context: Scope, row: requests.Row, usage: Usage) -> str | None:
     """Why the row is too long for the model, or None (reference 001, failure_reason).
 
     A decision's longer text is cut to the window; an embedding writes nothing.

@@ -14,8 +14,9 @@ from jobs import storage
 from jobs.models import Chunk, Input, Job, Part
 from jobs.run import claims, parts
 from jobs.run.claims import Claim, Interrupted
-from jobs.run.failures import Problem, fail_before_approval
+from jobs.run.failures import fail_before_approval
 from jobs.run.lines import read_lines
+from jobs.run.problems import Problem
 from jobs.selectors import jobs
 from jobs.services.inputs import RETENTION
 from jobs.storage import keys
@@ -62,7 +63,7 @@ def _lines_to_retry(store: Store, source: Input, chunk: Chunk) -> Iterator[bytes
     for key in with_errors.values_list("key", flat=True):
         wanted.update(parts.rows_in_error(store.read(key)))
     blob = store.read_range(source.key, chunk.byte_start, chunk.byte_end, etag=source.etag)
-    for row, line in enumerate(read_lines([blob])):
+    for row, line in enumerate(read_lines(blob)):
         if row in wanted:
             yield blob[line.start : line.end].removesuffix(b"\n") + b"\n"
 

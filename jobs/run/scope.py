@@ -1,0 +1,48 @@
+"""What checking an input takes: everything but a database, so that other processes can do it."""
+
+from dataclasses import dataclass
+
+from inference import catalogue
+from inference.counting.server import CountingServer
+from inference.requests.options import RowOptions
+from jobs.storage.interface import Store
+
+# The longest line of a native job; an embedded clip of 150 MB is 200 MB in base64 (reference 001, limits).
+NATIVE_LINE_BYTES = 210_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """An input and what its rows are for; `counting_server` where the model's own server counts its tokens."""
+
+    store: Store
+    key: str
+    etag: str
+    size_bytes: int
+    model: catalogue.Model
+    options: RowOptions
+    max_line_bytes: int = NATIVE_LINE_BYTES
+    counting_server: CountingServer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A model server that counts tokens; without the registry, which needs the database."""
+
+    base_url: str
+    served_name: str
+    api_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Bytes [start, end) of an input. The lines that begin behind a line end in it belong to it, and the first line of
+    the input to the first span."""
+
+    start: int
+    end: int
+
+
+def spans_of(size_bytes: int, span_bytes: int) -> list[Span]:
+    """An input cut into spans, which any number of processes may check; at least one."""
+    return [Span(start, min(start + span_bytes, size_bytes)) for start in range(0, max(1, size_bytes), span_bytes)]

@@ -100,7 +100,8 @@ def _chat_reader(exact: Reader) -> Reader:
 
 
 def _own_settings(body: _ChatBody) -> dict[str, Any] | None:
-    if body.temperature is body.chat_template_kwargs is body.response_format is body.stream is None:
+    plain = body.temperature is None and body.chat_template_kwargs is None
+    if plain and body.response_format is None and body.stream is None:
         return None
     names = ("temperature", "chat_template_kwargs", "response_format", "stream")
     return {name: value for name in names if (value := getattr(body, name)) is not None}

@@ -20,7 +20,7 @@ from anex.core.process import die_with_parent
 from jobs.run.checking import Found, check_span
 from jobs.run.scope import Scope, Span, spans_of
 
-SPAN_BYTES = 16 * 1024 * 1024
+SPAN_BYTES = 16 * 1024 * 1024  # less than the longest line of any profile: what fits into a span is not too long
 SMALL_SPANS = 2  # so many are checked sooner than a child has started
 MOST_CHILDREN = 16
 PULSE_SECONDS = 0.5

@@ -64,10 +64,10 @@ def check_span(
     checker = _Checker(scope, pulse)
     for block in read_span(scope, span):
         pulse()
-        if block.size > scope.max_line_bytes and (block.text is None or b"\n" not in block.text):
-            checker.refuse(block)
-        elif block.text is not None:
+        if block.text is not None:
             checker.add(block.text, block)
+        elif block.size > scope.max_line_bytes:
+            checker.refuse(block)
         else:
             with alone():
                 end = block.start + block.size

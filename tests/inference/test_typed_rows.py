@@ -64,8 +64,9 @@ STRINGS = [b'"a"', b'""', b'"\\u00fc"', b'"\xc3\xbc"', b'"\xff"', b'"\\ud800"', 
 STRINGS += [b'"\\q"', b'"\x00"', b'"\\u0000"', b'"\xed\xa0\x80"', b'"\xef\xbb\xbf"', b'"\\/"', b'"\x7f"', b'"\t"']
 STRINGS += [b'"user"', b'"float"']
 OTHERS = [b"null", b"{}", b"[]", b"[" * 300 + b"]" * 300, b'{"a":' * 248 + b"1" + b"}" * 248, b'{"a":1,"a":2}', b"x"]
-SCALARS = st.sampled_from(NUMBERS + STRINGS + OTHERS)
-SPACE = st.sampled_from([b"", b" ", b"\r", b"\t", b"\x0b", b"\xc2\xa0"]) | st.just(b"")
+ODD = NUMBERS + STRINGS + OTHERS
+SCALARS = st.sampled_from(ODD)
+SPACE = st.sampled_from([b""] * 12 + [b" ", b"\r", b"\t", b"\x0b", b"\xc2\xa0"])
 
 
 def objects(fields: dict[bytes, st.SearchStrategy[bytes]]) -> st.SearchStrategy[bytes]:
@@ -86,14 +87,17 @@ def _shuffled(drawn: Any) -> list[tuple[bytes, bytes]]:
     return members
 
 
-def mostly(value: bytes) -> st.SearchStrategy[bytes]:
-    return st.one_of(*[st.just(value)] * 6, SCALARS)
+def mostly(*values: bytes) -> st.SearchStrategy[bytes]:
+    return st.sampled_from([*values * (40 * len(ODD) // len(values)), *ODD])
 
 
 USUAL = {b"custom_id", b"method", b"url", b"body", b"messages", b"input", b"role", b"content"}
-ROLES = st.one_of(st.sampled_from([b'"user"', b'"system"', b'"us\\u0065r"', b'"tool"', b'"assistant"']), SCALARS)
-MESSAGE = objects(
-    {b"role": ROLES, b"content": st.sampled_from(STRINGS) | SCALARS, b"name": SCALARS, b"r\\u006fle": ROLES}
+ROLES = mostly(b'"user"', b'"system"', b'"us\\u0065r"', b'"tool"', b'"assistant"')
+TEXTS = mostly(b'"text"', b'"\\u00fc\\n"', b'"\xc3\xbc"', b'"\\ud83d\\ude00"', b'"\\u0000"', b'"\xf0\x9f\x98\x80"')
+MESSAGE = st.one_of(
+    st.tuples(ROLES, TEXTS).map(lambda drawn: b'{"role":%b,"content":%b}' % drawn),
+    st.tuples(ROLES, TEXTS).map(lambda drawn: b'{"content":%b,"role":%b}' % drawn[::-1]),
+    objects({b"role": ROLES, b"content": TEXTS, b"name": TEXTS, b"r\\u006fle": ROLES}),
 )
 FORMAT = st.sampled_from(
     [
@@ -103,21 +107,23 @@ FORMAT = st.sampled_from(
         b'{"type":"json_schema","json_schema":{"schema":{"maximum":' + b"9" * 25 + b"}}}",
     ]
 )
-THINKING = objects({b"enable_thinking": st.sampled_from([b"true", b"false"]) | SCALARS, b"reasoning_effort": SCALARS})
+THINKING = objects(
+    {b"enable_thinking": mostly(b"true", b"false", b"null"), b"reasoning_effort": mostly(b'"low"', b"null")}
+)
 BODY = {
-    b"messages": st.lists(MESSAGE, max_size=2).map(lambda found: b"[" + b",".join(found) + b"]") | SCALARS,
-    b"input": mostly(b'"text"'),
-    b"temperature": st.sampled_from(NUMBERS) | SCALARS,
-    b"stream": st.sampled_from([b"true", b"false", b"null", b"0"]) | SCALARS,
-    b"chat_template_kwargs": THINKING | SCALARS,
-    b"response_format": FORMAT | SCALARS,
-    b"dimensions": st.sampled_from([b"64", b"64.0", b"384", b"31"]) | SCALARS,
+    b"messages": st.lists(MESSAGE, min_size=1, max_size=2).map(lambda found: b"[" + b",".join(found) + b"]"),
+    b"input": TEXTS,
+    b"temperature": mostly(b"1", b"1.0", b"-0", b"0", b"1e0"),
+    b"stream": mostly(b"true", b"false", b"null", b"0"),
+    b"chat_template_kwargs": THINKING,
+    b"response_format": FORMAT,
+    b"dimensions": mostly(b"64", b"64.0", b"384", b"31"),
     b"encoding_format": mostly(b'"float"'),
-    b"model": SCALARS,
-    b"max_tokens": SCALARS,
-    b"top_p": SCALARS,
-    b"user": SCALARS,
-    b"stream_options": SCALARS,
+    b"model": TEXTS,
+    b"max_tokens": mostly(b"1", b"1.0", b"-0", b"0", b"1e0"),
+    b"top_p": mostly(b"1", b"1.0", b"-0", b"0", b"1e0"),
+    b"user": TEXTS,
+    b"stream_options": mostly(b"null", b"[{}]"),
 }
 
 
@@ -125,7 +131,12 @@ def line_of(model_id: str) -> st.SearchStrategy[bytes]:
     embeds = model_id == "scripted-embed"
     body = {name: value for name, value in BODY.items() if name != (b"messages" if embeds else b"input")}
     url = b'"/v1/embeddings"' if embeds else b'"/v1/chat/completions"'
-    fields = {b"custom_id": mostly(b'"r"'), b"method": mostly(b'"POST"'), b"url": mostly(url), b"extra": SCALARS}
+    fields = {
+        b"custom_id": mostly(b'"r"'),
+        b"method": mostly(b'"POST"'),
+        b"url": mostly(url),
+        b"extra": mostly(b"null"),
+    }
     return st.tuples(SPACE, objects({**fields, b"body": objects(body)}), SPACE).map(b"".join)
 
 

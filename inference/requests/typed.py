@@ -84,25 +84,25 @@ def _chat_reader(exact: Reader) -> Reader:
     def read(line: bytes) -> rows.Row:
         try:
             found = decode(line)
-        except (msgspec.MsgspecError, RecursionError):
+            body = found.body
+            for message in body.messages:
+                if len(message) != 2 or message["role"] not in ROLES or "content" not in message:
+                    return exact(line)
+        except (msgspec.MsgspecError, KeyError, RecursionError):
             return exact(line)
-        body, settings = found.body, usual
-        for message in body.messages:
-            if len(message) != 2 or message.get("role") not in ROLES or "content" not in message:
-                return exact(line)
-        if own := _own_settings(body):
-            settings = settings_of(own)
+        settings = usual
+        own = body.temperature is not None or body.chat_template_kwargs is not None
+        if own or body.response_format is not None or body.stream:
+            settings = settings_of(_own_settings(body))
         if settings is None:
             return exact(line)
-        return ChatRow(found.custom_id, body.messages, *settings)
+        kwargs, response_format, temperature = settings
+        return ChatRow(found.custom_id, body.messages, kwargs, response_format, temperature)
 
     return read
 
 
-def _own_settings(body: _ChatBody) -> dict[str, Any] | None:
-    plain = body.temperature is None and body.chat_template_kwargs is None
-    if plain and body.response_format is None and body.stream is None:
-        return None
+def _own_settings(body: _ChatBody) -> dict[str, Any]:
     names = ("temperature", "chat_template_kwargs", "response_format", "stream")
     return {name: value for name in names if (value := getattr(body, name)) is not None}
 

@@ -188,11 +188,11 @@ def _batches(sizes: Integers) -> Iterator[range]:
 
 
 def _are_plain(counts: Sequence[Count]) -> TypeGuard[Sequence[Usage]]:
-    """Whether every row was counted and none carries media; inlined, for this looks at every row of every file."""
-    return all(
-        type(count) is Usage and not (count.images or count.clips or count.video_ms or count.audio_ms)
-        for count in counts
-    )
+    """Whether every row was counted and none carries media; written out, for this looks at every row of every file."""
+    for count in counts:
+        if type(count) is not Usage or count.images or count.clips or count.video_ms or count.audio_ms:
+            return False
+    return True
 
 
 def _shown(size_bytes: int) -> str:

@@ -1,19 +1,20 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-all fuzz lint audit format migrations bench-memory bench-holds bench-estimate bench-validate
+.PHONY: help demo test test-all fuzz fuzz-parsers lint audit format migrations bench-memory bench-holds bench-estimate bench-validate
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
 	@echo "make test          all tests on embedded services; ARGS passes options to pytest"
 	@echo "make test-all      the demo, the tests and the fuzzing from clean clones, on every supported Python found"
 	@echo "make fuzz          made-up and hostile requests against the batch API; part of make test-all"
+	@echo "make fuzz-parsers  a million made-up rows, content parts and media headers"
 	@echo "make lint          ruff, mypy --strict, import contracts"
 	@echo "make audit         asks a database of advisories about what is installed; says so where none is reachable"
 	@echo "make format        let ruff format and mend the code"
 	@echo "make migrations    write missing migrations"
 	@echo "make bench-memory  a million rows through the pipeline; memory of each process"
-	@echo "make bench-estimate  3,000 simulated jobs; how often the estimated cap holds"
+	@echo "make bench-estimate  3,000 simulated jobs; how often cap, thinking budget and usual cost hold"
 	@echo "make bench-validate  1 GiB of chat rows and 10 M embedding rows are checked; SCALE=0.1 makes smaller files"
 	@echo "make bench-holds   200 threads spend one balance; how long a hold takes"
 
@@ -30,6 +31,9 @@ test-all:
 
 fuzz:
 	@$(RUN) dev tests/contract/fuzz.py $(ARGS)
+
+fuzz-parsers:
+	@$(RUN) dev tests/fuzz/parsers.py $(ARGS)
 
 lint:
 	@$(RUN) dev -m ruff check .

@@ -97,9 +97,13 @@ class Job(models.Model):
     est_media = models.JSONField(null=True, help_text="What the rows with media send together, media and text")
     est_output_tokens = models.BigIntegerField(null=True)
     max_output_tokens = models.PositiveIntegerField(null=True, help_text="The effective cap per row")
+    estimated_reasoning_budget = models.PositiveIntegerField(null=True, help_text="Where the customer set none")
     longest_row_tokens = models.PositiveIntegerField(null=True)
     prices = models.JSONField(null=True)
     quote_cents = models.BigIntegerField(null=True)
+    expected_cost_cents = models.BigIntegerField(null=True)
+    expected_cost_low_cents = models.BigIntegerField(null=True)
+    expected_cost_high_cents = models.BigIntegerField(null=True)
     est_processing_seconds = models.PositiveIntegerField(null=True)
     approval_expires_at = models.DateTimeField(null=True)
     approved_at = models.DateTimeField(null=True)
@@ -108,6 +112,11 @@ class Job(models.Model):
     )
     paused = models.BooleanField(default=False, db_default=False, help_text="No row is sent; only while in progress")
     paused_at = models.DateTimeField(null=True, help_text="The last time it was paused")
+
+    # How fast it went, of a finished job that was never paused; later jobs of the model are promised as much.
+    startup_seconds = models.FloatField(null=True)
+    tokens_per_second = models.FloatField(null=True)
+    tokens_per_row = models.FloatField(null=True)
 
     # The outcome, written once when the job ends.
     stop_reason = models.CharField(max_length=20, blank=True, help_text="Why rows stopped early")
@@ -139,6 +148,11 @@ class Job(models.Model):
                 fields=["data_deleted_at"],
                 condition=models.Q(data_deleted_at__isnull=False, leftovers_deleted_at=None),
                 name="jobs_to_look_at_again",
+            ),
+            models.Index(
+                fields=["model_id", "region", "-finished_at"],
+                condition=models.Q(tokens_per_second__isnull=False),
+                name="jobs_with_a_pace",
             ),
         ]
 
@@ -231,7 +245,11 @@ class Part(models.Model):
     input_tokens = models.BigIntegerField()
     cached_tokens = models.BigIntegerField()
     output_tokens = models.BigIntegerField()
-    longest_output_tokens = models.PositiveIntegerField()
+    lengths = ArrayField(
+        ArrayField(models.PositiveIntegerField(), size=3),
+        null=True,
+        help_text="Of a sample, per answer: tokens, tokens of thinking, and 1 where it was cut off",
+    )
     cost_nano = models.BigIntegerField()
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -68,6 +68,7 @@ def read_answer(status: int, raw: bytes, *, input_bound: int = MOST_TOKENS, outp
         return Answer(status=status, body=body, usage=None, finish_reason=None)
     if body is None:
         raise ServerFailed("The model server answered 200 with something that is not a JSON object.")
+    _name_reasoning(body)
     usage, clamped = read_usage(body, input_bound=input_bound, output_bound=output_bound)
     return Answer(status=status, body=body, usage=usage, finish_reason=_finish_reason(body), clamped=clamped)
 
@@ -90,6 +91,16 @@ def _decode(raw: bytes) -> dict[str, Any] | None:
         except (ValueError, RecursionError, TypeError):
             return None
     return body if isinstance(body, dict) else None
+
+
+def _name_reasoning(body: Mapping[str, Any]) -> None:
+    """A message's thinking under the name every answer of ours has it: newer vLLM calls it `reasoning`."""
+    choices = body.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
+        message = choice.get("message") if isinstance(choice, dict) else None
+        if isinstance(message, dict) and "reasoning" in message:
+            thought = message.pop("reasoning")
+            message["reasoning_content"] = message.get("reasoning_content") or thought
 
 
 def _finish_reason(body: Mapping[str, Any]) -> str | None:

@@ -39,6 +39,13 @@ def read_usage(
     return usage, (usage.input_tokens, usage.cached_tokens, usage.output_tokens) != (read, told, written)
 
 
+def read_reasoning(body: Mapping[str, Any]) -> int | None:
+    """The tokens of an answer that were thinking, where its report tells them."""
+    report = body.get("usage")
+    details = report.get("completion_tokens_details") if isinstance(report, Mapping) else None
+    return _count(details.get("reasoning_tokens")) if isinstance(details, Mapping) else None
+
+
 def _count(value: Any) -> int | None:
     """A whole number of at least zero, written as an integer or as a float without fraction; else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):

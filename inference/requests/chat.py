@@ -10,6 +10,7 @@ from inference.catalogue.schema import Model
 from inference.refusals import RowError, row_error
 from inference.requests.messages import check_messages
 from inference.requests.options import ANSWER_TOKENS, MAX_TEMPERATURE, RowOptions
+from inference.requests.own_settings import OwnSettings, read_settings
 from inference.requests.response_format import check_response_format, constrains, upstream_format
 from inference.requests.thinking import check_thinking
 
@@ -22,28 +23,35 @@ class ChatRow(msgspec.Struct, frozen=True):
     chat_template_kwargs: dict[str, Any]
     response_format: dict[str, Any] | None
     temperature: float | None
+    own: OwnSettings | None = None
 
 
 def read(custom_id: str, body: dict[str, Any], *, model: Model, options: RowOptions) -> ChatRow:
     """The row a body holds, or a `RowError` (reference 001, the input file).
 
-    Only messages, chat_template_kwargs, response_format and temperature are used; `stream: true` is refused, other
-    fields are ignored.
+    Only messages, chat_template_kwargs, response_format and temperature are used, and what a row of its profile keeps
+    for itself; `stream: true` is refused, other fields are ignored.
     """
     if body.get("stream"):
         raise row_error("stream_not_supported", "body.stream")
+    profile = options.profile
+    own = read_settings(body, model=model, profile=profile) if profile.keeps_own_settings else None
     return ChatRow(
         custom_id,
         check_messages(body.get("messages"), model=model),
-        check_thinking(body.get("chat_template_kwargs"), model=model, options=options),
+        check_thinking(body.get("chat_template_kwargs"), model=model, options=options, own=own),
         _response_format(body.get("response_format")) or options.response_format,
         _temperature(body.get("temperature"), options.temperature),
+        own,
     )
 
 
 def write(row: ChatRow, *, served_name: str, model: Model, options: RowOptions, max_tokens: int) -> bytes:
-    """The JSON for an OpenAI-compatible server: same row, same bytes. `max_tokens` is the row's output cap."""
+    """The JSON for an OpenAI-compatible server: same row, same bytes. `max_tokens` is the job's output cap."""
+    max_tokens = output_cap(row, max_tokens)
     body: dict[str, Any] = {"model": served_name, "messages": row.messages, "max_tokens": max_tokens}
+    if row.own:
+        body |= row.own.sampling
     if row.temperature is not None:
         body["temperature"] = row.temperature
     if row.chat_template_kwargs:
@@ -56,6 +64,11 @@ def write(row: ChatRow, *, served_name: str, model: Model, options: RowOptions, 
     return orjson.dumps(body)
 
 
+def output_cap(row: ChatRow, job_cap: int) -> int:
+    """The most output tokens of the row: its own cap where it keeps one, within the job's."""
+    return min(row.own.max_tokens, job_cap) if row.own else job_cap
+
+
 def has_answer(body: dict[str, Any]) -> bool:
     """Whether a server's answer carries a message."""
     try:
@@ -64,13 +77,26 @@ def has_answer(body: dict[str, Any]) -> bool:
         return False
 
 
+def thinks(row: ChatRow, model: Model) -> bool:
+    """Whether a row is to think, or may: by its settings, else by the model's default where that is known."""
+    settings = row.chat_template_kwargs
+    on = settings.get("enable_thinking", True if "reasoning_effort" in settings else model.reasoning_default)
+    return model.reasoning != "none" and on is not False
+
+
+def without_reasoning(body: dict[str, Any]) -> dict[str, Any]:
+    """A server's answer, its thinking left out."""
+    choice = body["choices"][0]
+    message = {name: value for name, value in choice["message"].items() if name != "reasoning_content"}
+    return body | {"choices": [choice | {"message": message}, *body["choices"][1:]]}
+
+
 def _budget(row: ChatRow, model: Model, options: RowOptions, max_tokens: int) -> int | None:
     """The cap on thinking, lowered so that the answer keeps its room; none where thinking is off or form is forced."""
-    if not options.reasoning_budget or not model.takes_budget or constrains(row.response_format):
+    budget = row.own.thinking_tokens if row.own else options.reasoning_budget or options.estimated_budget
+    if not budget or not model.takes_budget or constrains(row.response_format) or not thinks(row, model):
         return None
-    if row.chat_template_kwargs.get("enable_thinking") is False:
-        return None
-    return max(1, min(options.reasoning_budget, max_tokens - ANSWER_TOKENS))
+    return max(1, min(budget, max_tokens - ANSWER_TOKENS))
 
 
 def _response_format(value: object) -> dict[str, Any] | None:

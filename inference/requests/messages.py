@@ -10,7 +10,7 @@ from inference.refusals import RowError, row_error
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 PARTS = {"text": "text", **MEDIA_PARTS}
-_KEPT_STRINGS = ("name", "tool_call_id", "reasoning_content")
+_KEPT_STRINGS = ("name", "tool_call_id", "reasoning_content", "reasoning")
 _PLAIN = {"role", "content"}
 # A history often carries a call without arguments in one of these spellings; all of them mean "none".
 _NO_ARGUMENTS = (None, "", "null")
@@ -19,7 +19,8 @@ _NO_ARGUMENTS = (None, "", "null")
 def check_messages(value: object, *, model: Model) -> list[dict[str, Any]]:
     """The messages as they are sent on, or a `RowError` naming the first fault.
 
-    Kept per message: role, content, name, tool_calls, tool_call_id, reasoning_content. Content is a string or a list
+    Kept per message: role, content, name, tool_calls, tool_call_id, and earlier thinking under both names that model
+    servers read it by, reasoning_content and reasoning. Content is a string or a list
     of text parts; an assistant message that makes tool calls may have none.
     """
     if not isinstance(value, list):
@@ -52,6 +53,8 @@ def _extras(message: dict[str, Any], at: str, role: str) -> dict[str, Any]:
         if not isinstance(text, str):
             raise row_error("wrong_type", f"{at}.{key}", expected="a string")
         extras[key] = text
+    if thought := extras.get("reasoning_content") or extras.get("reasoning"):
+        extras |= {"reasoning_content": thought, "reasoning": thought}
     if role == "assistant" and message.get("tool_calls") is not None:
         extras["tool_calls"] = _tool_calls(message["tool_calls"], f"{at}.tool_calls")
     return extras

@@ -5,10 +5,13 @@ from typing import Any
 
 from anex.core.errors import Unprocessable
 from inference.catalogue.schema import Model
+from inference.requests.profiles import NATIVE, RowProfile
 from inference.requests.response_format import constrains
 
 # What an answer keeps of the output cap beside a thinking budget.
 ANSWER_TOKENS = 64
+# What the note takes that closes thinking at its budget (reference 000, reasoning), about.
+NOTICE_TOKENS = 24
 MAX_TEMPERATURE = 2
 
 
@@ -16,8 +19,9 @@ MAX_TEMPERATURE = 2
 class RowOptions:
     """Job-wide values; None leaves a setting to the row or the model. Tokens are output tokens per row.
 
-    `reasoning_budget` 0 means no cap on thinking. `dimensions` is the width of an embedding, `video_fps` the frames per
-    second that are read of every clip.
+    `reasoning_budget` 0 means no cap on thinking; `estimated_budget` is one that the customer did not ask for, so a row
+    that does not think is not refused beside it. `dimensions` is the width of an embedding, `video_fps` the frames per
+    second that are read of every clip. `profile` says by which rules the rows are read.
     """
 
     max_output_tokens: int | None = None
@@ -28,6 +32,8 @@ class RowOptions:
     response_format: dict[str, Any] | None = None
     dimensions: int | None = None
     video_fps: float | None = None
+    estimated_budget: int | None = None
+    profile: RowProfile = NATIVE
 
 
 def check_options(model: Model, options: RowOptions) -> None:
@@ -48,7 +54,7 @@ def check_options(model: Model, options: RowOptions) -> None:
 
 def _check_fields(model: Model, options: RowOptions) -> None:
     """Each field belongs to a task: generation fields to chat models, dimensions to embedding models."""
-    for name in RowOptions.__dataclass_fields__:
+    for name in RowOptions.__dataclass_fields__.keys() - {"profile"}:
         if getattr(options, name) is not None and model.task != ("embed" if name == "dimensions" else "chat"):
             raise _refused(name, f"model '{model.id}' does not support {name}")
 

@@ -6,12 +6,12 @@ Pure and fast: a file of ten million lines passes through here twice.
 from typing import Any
 
 from inference.catalogue.schema import Model
-from inference.refusals import RowError
+from inference.refusals import RowError, row_error
 from inference.requests import chat, decisions, embeddings
 from inference.requests.chat import ChatRow
 from inference.requests.decisions import DecisionRow
 from inference.requests.embeddings import EmbeddingRow
-from inference.requests.envelope import open_line
+from inference.requests.envelope import expected, open_line
 from inference.requests.options import RowOptions
 
 __all__ = ["ChatRow", "DecisionRow", "EmbeddingRow", "Row", "RowError", "RowOptions", "parse", "upstream_body"]
@@ -25,6 +25,8 @@ PATHS = {"chat": "/chat/completions", "embed": "/embeddings", "decide": "/system
 def parse(line: bytes, *, model: Model, options: RowOptions) -> Row:
     """The row a line holds for a model, or a `RowError` (reference 001, the input file)."""
     custom_id, body = open_line(line, url=f"/v1{PATHS[model.task]}")
+    if options.profile.checks_model:
+        _check_model(body.get("model"), model)
     if model.task == "embed":
         return embeddings.read(custom_id, body, model=model, options=options)
     if model.task == "decide":
@@ -32,8 +34,13 @@ def parse(line: bytes, *, model: Model, options: RowOptions) -> Row:
     return chat.read(custom_id, body, model=model, options=options)
 
 
+def output_cap(row: Row, job_cap: int) -> int:
+    """The most output tokens a row may get; `job_cap` is the job's, 0 for what writes nothing."""
+    return chat.output_cap(row, job_cap) if isinstance(row, ChatRow) else job_cap
+
+
 def upstream_body(row: Row, *, served_name: str, model: Model, options: RowOptions, max_tokens: int) -> bytes:
-    """The JSON for the model's server: same row, same bytes. `max_tokens` is the output cap of a chat row."""
+    """The JSON for the model's server: same row, same bytes. `max_tokens` is the output cap of the job."""
     if isinstance(row, EmbeddingRow):
         return embeddings.write(row, served_name=served_name)
     if isinstance(row, DecisionRow):
@@ -53,3 +60,10 @@ def has_answer(row: Row, body: dict[str, Any]) -> bool:
 def input_bound(row: Row, model: Model) -> int:
     """The most input tokens a server can truly have read for a row: a decision reads its text once per question."""
     return model.context_tokens * (len(row.questions) if isinstance(row, DecisionRow) else 1)
+
+
+def _check_model(value: object, model: Model) -> None:
+    if not isinstance(value, str):
+        raise expected("a string", value, "body.model")
+    if value != model.id:
+        raise row_error("other_model", "body.model", found=value[:64], model=model.id)

@@ -5,28 +5,33 @@ from typing import Any
 from inference.catalogue.schema import Model
 from inference.refusals import row_error
 from inference.requests.options import RowOptions
+from inference.requests.own_settings import OwnSettings
 
 _AT = "body.chat_template_kwargs"
 
 
-def check_thinking(value: object, *, model: Model, options: RowOptions) -> dict[str, Any]:
+def check_thinking(
+    value: object, *, model: Model, options: RowOptions, own: OwnSettings | None = None
+) -> dict[str, Any]:
     """What the chat template is given: `enable_thinking` and `reasoning_effort`, the row's over the job's.
 
-    Other keys are not carried through. Raises `RowError` for a setting the model lacks or the job contradicts.
+    A row that has its own `reasoning` (`own`) keeps it where its chat_template_kwargs say nothing. Other keys are not
+    carried through. Raises `RowError` for a setting the model lacks or the job contradicts.
     """
     if value is None:
         value = {}
     if not isinstance(value, dict):
         raise row_error("wrong_type", _AT, expected="an object")
-    own = value.get("enable_thinking")
-    if own is not None and not isinstance(own, bool):
+    asked = value.get("enable_thinking")
+    if asked is not None and not isinstance(asked, bool):
         raise row_error("wrong_type", f"{_AT}.enable_thinking", expected="true or false")
-    if own and model.reasoning == "none":
+    if asked and model.reasoning == "none":
         raise row_error("reasoning_not_supported", f"{_AT}.enable_thinking", model=model.id)
-    if own is False and options.reasoning_budget:
+    if asked is False and options.reasoning_budget:
         raise row_error("budget_without_reasoning", f"{_AT}.enable_thinking", budget=options.reasoning_budget)
-    thinks = options.reasoning if own is None else own
-    effort = _effort(value.get("reasoning_effort"), model, thinks) or options.reasoning_effort
+    default, level = (own.thinks, own.effort) if own else (options.reasoning, options.reasoning_effort)
+    thinks = default if asked is None else asked
+    effort = _effort(value.get("reasoning_effort"), model, thinks) or level
     if model.reasoning == "none":
         return {}
     settings: dict[str, Any] = {}
@@ -35,6 +40,11 @@ def check_thinking(value: object, *, model: Model, options: RowOptions) -> dict[
     if effort is not None and thinks is not False:
         settings["reasoning_effort"] = effort
     return settings
+
+
+def leaves_budget_open(model: Model, *, reasoning: bool | None, budget: int | None) -> bool:
+    """Whether thinking is to get an estimated budget: it is neither set nor turned off (001, reasoning_budget)."""
+    return model.takes_budget and budget is None and reasoning is not False
 
 
 def _effort(value: object, model: Model, thinks: bool | None) -> str | None:

@@ -19,16 +19,17 @@ from inference.requests.chat import ChatRow
 from inference.requests.embeddings import EmbeddingRow
 from inference.requests.messages import ROLES
 from inference.requests.options import RowOptions
+from inference.requests.profiles import RowProfile
 
 Reader = Callable[[bytes], rows.Row]
-Settings = tuple[dict[str, Any], dict[str, Any] | None, float | None]
 
+_NATIVE_SETTINGS = ("temperature", "chat_template_kwargs", "response_format", "stream")
 _KEPT_SETTINGS = 256
 _LONGEST_SETTINGS = 64 * 1024
 
 _Text = Annotated[str, Meta(min_length=1)]
 # Fields that are ignored must still be read as JSON is read elsewhere: numbers of an ordinary size.
-_Number = Annotated[float, Meta(ge=-1e15, le=1e15)] | None
+_Number = Annotated[int, Meta(ge=-(2**53), le=2**53)] | Annotated[float, Meta(ge=-1e15, le=1e15)] | None
 
 
 class _ChatBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -72,14 +73,18 @@ def reader(model: Model, options: RowOptions) -> Reader:
     """What `rows.parse` is for the lines of a job, faster; it raises `RowError` likewise."""
     exact = partial(rows.parse, model=model, options=options)
     if model.task == "chat":
-        return _chat_reader(exact)
-    return _embedding_reader(model, options, exact) if model.task == "embed" else exact
+        return _chat_reader(exact, options.profile)
+    if model.task == "embed" and not options.profile.checks_model:
+        return _embedding_reader(model, options, exact)
+    return exact
 
 
-def _chat_reader(exact: Reader) -> Reader:
+def _chat_reader(exact: Reader, profile: RowProfile) -> Reader:
     decode = msgspec.json.Decoder(_ChatLine).decode
     settings_of = _settings_reader(exact)
-    usual = settings_of({})
+    everything_counts = profile.keeps_own_settings or profile.checks_model
+    names = _ChatBody.__struct_fields__[1:] if everything_counts else _NATIVE_SETTINGS
+    usual = None if everything_counts else settings_of({})
 
     def read(line: bytes) -> rows.Row:
         try:
@@ -92,26 +97,25 @@ def _chat_reader(exact: Reader) -> Reader:
             return exact(line)
         settings = usual
         own = body.temperature is not None or body.chat_template_kwargs is not None
-        if own or body.response_format is not None or body.stream:
-            settings = settings_of(_own_settings(body))
+        if own or body.response_format is not None or body.stream or everything_counts:
+            settings = settings_of(_given(body, names))
         if settings is None:
             return exact(line)
-        kwargs, response_format, temperature = settings
-        return ChatRow(found.custom_id, body.messages, kwargs, response_format, temperature)
+        kwargs, form = settings.chat_template_kwargs, settings.response_format
+        return ChatRow(found.custom_id, body.messages, kwargs, form, settings.temperature, settings.own)
 
     return read
 
 
-def _own_settings(body: _ChatBody) -> dict[str, Any]:
-    names = ("temperature", "chat_template_kwargs", "response_format", "stream")
+def _given(body: _ChatBody, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(body, name)) is not None}
 
 
-def _settings_reader(exact: Reader) -> Callable[[dict[str, Any]], Settings | None]:
+def _settings_reader(exact: Reader) -> Callable[[dict[str, Any]], ChatRow | None]:
     """What a row's own settings come to, found out once for all rows that share them; None where it is refused."""
-    known: dict[bytes, Settings | None] = {}
+    known: dict[bytes, ChatRow | None] = {}
 
-    def settings_of(own: dict[str, Any]) -> Settings | None:
+    def settings_of(own: dict[str, Any]) -> ChatRow | None:
         try:
             written = orjson.dumps(own)
         except TypeError:
@@ -127,7 +131,7 @@ def _settings_reader(exact: Reader) -> Callable[[dict[str, Any]], Settings | Non
     return settings_of
 
 
-def _judged(own: dict[str, Any], exact: Reader) -> Settings | None:
+def _judged(own: dict[str, Any], exact: Reader) -> ChatRow | None:
     body = {"messages": [{"role": "user", "content": ""}], **own}
     line = {"custom_id": "x", "method": "POST", "url": f"/v1{rows.PATHS['chat']}", "body": body}
     try:
@@ -135,7 +139,7 @@ def _judged(own: dict[str, Any], exact: Reader) -> Settings | None:
     except (RowError, TypeError):
         return None
     assert isinstance(row, ChatRow)
-    return row.chat_template_kwargs, row.response_format, row.temperature
+    return row
 
 
 def _embedding_reader(model: Model, options: RowOptions, exact: Reader) -> Reader:

@@ -66,7 +66,8 @@ class CreateJobRequestSerializer(serializers.Serializer[Any]):
         **OPTIONAL,
         min_value=0,
         max_value=MAX_OUTPUT_TOKENS,
-        help_text="The most tokens a row may think with, within max_output_tokens; 0 is no cap.",
+        help_text="The most tokens a row may think with, within max_output_tokens; 0 is no cap. Left out, a sample "
+        "of the rows decides.",
     )
     reasoning_effort = serializers.CharField(
         **OPTIONAL,
@@ -153,7 +154,8 @@ class JobSerializer(serializers.Serializer[Any]):
         **OPTIONAL, help_text="What approval holds and the most that is charged, in cents. Set at cost_ready."
     )
     est_processing_seconds = serializers.IntegerField(
-        **OPTIONAL, help_text="How long the rows will take once approved, in seconds."
+        **OPTIONAL,
+        help_text="From approval to result, in seconds, as the model's last jobs went; null before the first of them.",
     )
     success_rows = serializers.IntegerField(
         **OPTIONAL, help_text="Rows with an answer. Every row count is null until the job is over."
@@ -183,7 +185,11 @@ class JobSerializer(serializers.Serializer[Any]):
         **OPTIONAL, help_text="The cap per row: as asked for, or as estimated."
     )
     max_tokens = serializers.IntegerField(**OPTIONAL, help_text="The same under its former name.")
-    reasoning_budget = serializers.IntegerField(**OPTIONAL, help_text="The cap on thinking per row.")
+    reasoning_budget = serializers.IntegerField(
+        **OPTIONAL,
+        help_text="The cap on thinking per row: as asked for (0 is none), or as estimated; null until then, and on "
+        "models that take none.",
+    )
     temperature = serializers.FloatField(**OPTIONAL, help_text="As asked for; null is the model's own.")
     video_fps = serializers.FloatField(**OPTIONAL, help_text="As asked for; null is the model's own rate.")
     model = serializers.CharField(**OPTIONAL, help_text="The model that runs the rows.")
@@ -199,6 +205,17 @@ class JobSerializer(serializers.Serializer[Any]):
         choices=["world", "eu"], required=False, help_text="Where the payload is kept and run."
     )
     progress = JobProgressSerializer(**OPTIONAL, help_text="How far an approved job is.")
+    expected_cost_cents = serializers.IntegerField(
+        **OPTIONAL,
+        help_text="What the job will usually cost, in cents, by the answers of the sample; exact where nothing is "
+        "written. Null where no answer was measured.",
+    )
+    expected_cost_low_cents = serializers.IntegerField(
+        **OPTIONAL, help_text="The lower end of where its cost lies with 90 % confidence."
+    )
+    expected_cost_high_cents = serializers.IntegerField(
+        **OPTIONAL, help_text="The upper end; never above est_cost_cents."
+    )
     charge_cents = serializers.IntegerField(**OPTIONAL, help_text="What was charged, in cents, once the job is over.")
     stop_reason = serializers.CharField(**OPTIONAL, help_text="Why rows stopped before they were all answered.")
     paused = serializers.BooleanField(required=False, help_text="No row is sent until the job is resumed.")

@@ -9,7 +9,6 @@ from inference import catalogue
 from inference.requests.options import RowOptions
 from jobs import storage
 from jobs.models import Job
-from jobs.run.scope import NATIVE_LINE_BYTES
 from jobs.selectors import contents
 from jobs.storage.interface import Store
 
@@ -28,7 +27,6 @@ class Context:
     input_etag: str
     input_bytes: int
     store: Store
-    max_line_bytes: int = NATIVE_LINE_BYTES
 
 
 def load(job_id: UUID) -> Context:

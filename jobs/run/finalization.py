@@ -6,10 +6,12 @@ committed one is named.
 
 import logging
 from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import Count, Max, Min, Sum
 
 from anex.core import clock
 from anex.core.actors import Actor, system
@@ -17,7 +19,7 @@ from anex.core.money import NANO_PER_CENT, ceil_cents, cents_to_nano
 from anex.core.usage import Usage
 from billing import pricing
 from billing.services import holds, usage
-from jobs import storage
+from jobs import pace, storage
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job, Part
 from jobs.run import claims, parts
@@ -31,6 +33,13 @@ log = logging.getLogger(__name__)
 
 COUNTS = ("success_rows", "error_rows", "format_error_rows", "truncated_rows")
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
+SUMS: dict[str, Any] = {
+    "cost": Sum("cost_nano"),
+    "parts": Count("pk"),
+    "first_at": Min("created_at"),
+    "last_at": Max("created_at"),
+    **{name: Sum(name) for name in COUNTS + TOKENS},
+}
 OUTCOMES = {"cancelled": Status.CANCELLED, "internal_error": Status.FAILED, "": Status.DONE}
 
 
@@ -82,7 +91,7 @@ def _settle(claim: Claim, stored: Stored | None, rows: int) -> bool:
         if job.status not in (Status.FINALIZING, Status.CANCELLING):
             return False
         delivered = Part.objects.filter(chunk__job_id=job.pk, chunk__kind=Chunk.Kind.ROWS)
-        sums = delivered.aggregate(cost=Sum("cost_nano"), **{name: Sum(name) for name in COUNTS + TOKENS})
+        sums = delivered.aggregate(**SUMS)
         counts = {name: sums[name] or 0 for name in COUNTS}
         charge = _charge(job, delivered_nano=sums["cost"] or 0, answered_rows=rows - counts["error_rows"])
         settlement = holds.settle(source=f"job:{job.pk}", charge_nano=charge, actor=system("finalization"))
@@ -101,6 +110,7 @@ def _settle(claim: Claim, stored: Stored | None, rows: int) -> bool:
             to=outcome,
             actor=system("finalization"),
             **counts,
+            **(_pace(job, sums, rows) if outcome is Status.DONE else {}),
             charge_cents=settlement.captured_nano // NANO_PER_CENT,
             result_key=stored.key if stored else "",
             result_rows=rows,
@@ -110,6 +120,21 @@ def _settle(claim: Claim, stored: Stored | None, rows: int) -> bool:
             finished_at=now,
             data_expires_at=now + DATA_KEPT,
         )
+
+
+def _pace(job: Job, sums: dict[str, Any], rows: int) -> dict[str, float]:
+    """How fast a finished job went, where it was not paused: by what it wrote, or read where it writes nothing."""
+    if job.paused_at is not None or job.approved_at is None or sums["first_at"] is None:
+        return {}
+    measured = pace.measure(
+        approved_at=job.approved_at,
+        first_part_at=sums["first_at"],
+        last_part_at=sums["last_at"],
+        parts=sums["parts"],
+        tokens=sums["output_tokens"] if job.task_type == "chat" else sums["input_tokens"],
+        rows=rows,
+    )
+    return asdict(measured) if measured else {}
 
 
 def _charge(job: Job, *, delivered_nano: int, answered_rows: int) -> int:

@@ -9,17 +9,24 @@ import orjson
 from anex.core.usage import Usage
 from billing import pricing
 from inference.backends.answers import Answer
-from inference.requests import embeddings
+from inference.requests import chat, embeddings
 from inference.requests import rows as requests
 from inference.requests.schema_process import answer_fault
 from jobs.run.outcomes import Count, Outcome, answered, refused
+from jobs.sizing import Length
 
 # Answers are checked against schemas one at a time; a slow one must not take the threads of everything else.
 _checking = ThreadPoolExecutor(1, thread_name_prefix="schemas")
 
 
 async def judge(
-    row: int, request: requests.Row, answer: Answer, usage: Usage, *, card: pricing.PriceCard | None
+    row: int,
+    request: requests.Row,
+    answer: Answer,
+    usage: Usage,
+    *,
+    card: pricing.PriceCard | None,
+    length: Length | None = None,
 ) -> Outcome:
     """The outcome of a row that was answered; it costs what the card says, nothing while the job has none."""
     cost = pricing.row_cost_nano(card, usage) if card else 0
@@ -28,11 +35,13 @@ async def judge(
     if isinstance(request, requests.EmbeddingRow):
         body = embeddings.cut(request, body)
     elif isinstance(request, requests.ChatRow):
+        if request.own and request.own.excludes_reasoning:
+            body = chat.without_reasoning(body)
         if answer.finish_reason == "length":
             count = "truncated"
         elif request.response_format and (error := await _format_error(request.response_format, body)):
             count = "format_error"
-    return answered(row, request.custom_id, body, count=count, usage=usage, cost_nano=cost, error=error)
+    return answered(row, request.custom_id, body, count=count, usage=usage, cost_nano=cost, error=error, length=length)
 
 
 def refuse(row: int, request: requests.Row, answer: Answer) -> Outcome:
@@ -53,9 +62,18 @@ def refuse(row: int, request: requests.Row, answer: Answer) -> Outcome:
 
 def text_of(body: dict[str, Any]) -> str:
     """The text of a chat answer."""
+    return _member(body, "content")
+
+
+def thinking_of(body: dict[str, Any]) -> str:
+    """The thinking before a chat answer, under the name its server gives it."""
+    return _member(body, "reasoning_content") or _member(body, "reasoning")
+
+
+def _member(body: dict[str, Any], name: str) -> str:
     try:
-        return str(body["choices"][0]["message"]["content"] or "")
-    except (KeyError, IndexError, TypeError):
+        return str(body["choices"][0]["message"].get(name) or "")
+    except (KeyError, IndexError, TypeError, AttributeError):
         return ""
 
 

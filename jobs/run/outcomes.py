@@ -6,23 +6,36 @@ from typing import Any, Literal
 import orjson
 
 from anex.core.usage import Usage
+from jobs.sizing import Length
 
 Count = Literal["success", "error", "format_error", "truncated"]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`row` is its place in the chunk; `line` the result line without a line end; `cost_nano` in nano-dollars."""
+    """`row` is its place in the chunk; `line` the result line without a line end; `cost_nano` in nano-dollars.
+
+    `length` is measured of the answers of a sample.
+    """
 
     row: int
     line: bytes
     count: Count
     usage: Usage
     cost_nano: int
+    length: Length | None = None
 
 
 def answered(
-    row: int, custom_id: str, body: dict[str, Any], *, count: Count, usage: Usage, cost_nano: int, error: str | None
+    row: int,
+    custom_id: str,
+    body: dict[str, Any],
+    *,
+    count: Count,
+    usage: Usage,
+    cost_nano: int,
+    error: str | None,
+    length: Length | None = None,
 ) -> Outcome:
     """A row the model answered; `error` says what is wrong with the answer, for a row counted as `format_error`."""
     line = {
@@ -31,7 +44,7 @@ def answered(
         "error": error,
         "error_type": "response_format_unmet" if error else None,
     }
-    return Outcome(row, orjson.dumps(line), count, usage, cost_nano)
+    return Outcome(row, orjson.dumps(line), count, usage, cost_nano, length)
 
 
 def refused(

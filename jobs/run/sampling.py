@@ -1,34 +1,38 @@
-"""Draws rows of an input at random, every choice equally likely; the same rows for the same seed. Pure.
+"""Which rows are run before the quote: a draw of them, where a cap or a thinking budget has to be measured."""
 
-Each row is given a random mark, and the rows with the smallest marks are drawn: so rows can be shown many at a time.
-"""
+from collections.abc import Sequence
 
-import numpy as np
+from inference.requests import chat
+from inference.requests import rows as requests
+from inference.requests.response_format import constrains
+from inference.requests.thinking import leaves_budget_open
+from jobs.run.context import Context
+from jobs.run.estimates import SampledRow
 
-from jobs.run.checking import Integers
+
+def may_be_needed(context: Context) -> bool:
+    """Whether answers may have to be measured: only a chat row writes, and cap and budget may be given."""
+    return context.model.task == "chat" and (context.options.max_output_tokens is None or _budgeted(context))
 
 
-class Sampler:
-    """Keeps `size` of the rows it is shown, in their order."""
+def rows_to_run(context: Context, drawn: Sequence[SampledRow]) -> list[SampledRow]:
+    """The drawn rows, or none where nothing is to be learned from them.
 
-    def __init__(self, size: int, *, seed: int) -> None:
-        self._size = size
-        self._seen = 0
-        self._random = np.random.Generator(np.random.PCG64(seed))
-        self._marks = np.empty(0)
-        self._rows = np.empty((0, 3), np.int64)
+    That is so where only a budget is missing, the model does not think unless told to, and no drawn row tells it to.
+    """
+    options, model = context.options, context.model
+    if options.max_output_tokens is None or options.reasoning or model.reasoning_default is not False:
+        return list(drawn)
+    return list(drawn) if any(_thinks(context, row) for row in drawn) else []
 
-    def add(self, starts: Integers, ends: Integers) -> None:
-        """Show it the next rows, by their bytes [start, end)."""
-        marks = self._random.random(len(starts))
-        near = np.argpartition(marks, self._size)[: self._size] if len(marks) > self._size else np.arange(len(marks))
-        rows = np.stack((near + self._seen, starts[near], ends[near]), axis=1)
-        self._seen += len(starts)
-        self._marks, self._rows = np.concatenate((self._marks, marks[near])), np.concatenate((self._rows, rows))
-        kept = np.sort(np.argsort(self._marks)[: self._size])
-        self._marks, self._rows = self._marks[kept], self._rows[kept]
 
-    @property
-    def rows(self) -> list[tuple[int, int, int]]:
-        """What was drawn: place among the rows, start and end of each."""
-        return sorted((row, start, end) for row, start, end in self._rows.tolist())
+def _budgeted(context: Context) -> bool:
+    options = context.options
+    is_open = leaves_budget_open(context.model, reasoning=options.reasoning, budget=options.reasoning_budget)
+    return is_open and not constrains(options.response_format)
+
+
+def _thinks(context: Context, drawn: SampledRow) -> bool:
+    line = context.store.read_range(context.input_key, drawn.start, drawn.end, etag=context.input_etag)
+    row = requests.parse(line.rstrip(b"\r\n"), model=context.model, options=context.options)
+    return isinstance(row, requests.ChatRow) and chat.thinks(row, context.model)

@@ -7,9 +7,6 @@ from inference.counting.server import CountingServer
 from inference.requests.options import RowOptions
 from jobs.storage.interface import Store
 
-# The longest line of a native job; an embedded clip of 150 MB is 200 MB in base64 (reference 001, limits).
-NATIVE_LINE_BYTES = 210_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -21,8 +18,12 @@ class Scope:
     size_bytes: int
     model: catalogue.Model
     options: RowOptions
-    max_line_bytes: int = NATIVE_LINE_BYTES
     counting_server: CountingServer | None = None
+
+    @property
+    def max_line_bytes(self) -> int:
+        """The longest line that may be."""
+        return self.options.profile.max_line_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,21 +3,18 @@
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
-
-import msgspec
 
 from anex.core.errors import Unavailable
 from anex.core.usage import Usage
-from inference import tokens
 from inference.backends import retries
 from inference.backends.answers import Answer
 from inference.backends.client import Client
 from inference.backends.faults import ServerFailed, ServerLost, UpstreamError
 from inference.backends.registry import Server
 from inference.requests import rows as requests
-from jobs.run import judging
+from jobs.run import judging, measuring
 from jobs.run.context import Context
 from jobs.run.outcomes import Outcome, refused
 from jobs.run.threads import Threads
@@ -107,7 +104,7 @@ class Sender:
             body,
             timeout_s=ROW_SECONDS,
             input_bound=requests.input_bound(request, context.model),
-            output_bound=context.output_cap,
+            output_bound=requests.output_cap(request, context.output_cap),
         )
         if answer.status == 200 and not requests.has_answer(request, answer.body):
             raise ServerFailed("The model server answered 200 without an answer.")
@@ -117,13 +114,15 @@ class Sender:
         if answer.status != 200:
             return judging.refuse(row, request, answer)
         self._note_clamp(answer, server)
-        usage = answer.usage
-        if usage is None:
-            try:
+        card, usage, length = self._context.card, answer.usage, None
+        try:
+            if usage is None:
                 usage = await self._threads.call(self._count, request, answer.body, server)
-            except Unavailable as error:
-                raise NotAnswered(in_hand=False, reachable=False) from error
-        return await judging.judge(row, request, answer, usage, card=self._context.card)
+            if card is None and isinstance(request, requests.ChatRow):
+                length = await self._threads.call(measuring.measure, self._context, request, answer, usage, server)
+        except Unavailable as error:
+            raise NotAnswered(in_hand=False, reachable=False) from error
+        return await judging.judge(row, request, answer, usage, card=card, length=length)
 
     def _note_clamp(self, answer: Answer, server: Server) -> None:
         """Log the first impossible report of these rows; a server that makes one makes many."""
@@ -135,19 +134,9 @@ class Sender:
     def _count(self, request: requests.Row, body: dict[str, Any], server: Server) -> Usage:
         """Tokens by our own count, for a server that reported none: an answer is never free by accident."""
         if not isinstance(request, requests.ChatRow):
-            return self._count_rows([request], server)[0]
-        texts = [judging.text_of(body), ""]
-        alone = [msgspec.structs.replace(request, messages=[{"role": "user", "content": text}]) for text in texts]
-        read, *answers = self._count_rows([request, *alone], server)
-        written, nothing = (answer.input_tokens for answer in answers)
-        return dataclasses.replace(read, output_tokens=min(written - nothing, self._context.output_cap))
-
-    def _count_rows(self, rows: Sequence[requests.Row], server: Server) -> list[Usage]:
-        counted = []
-        for count in tokens.count_rows(
-            self._context.model, rows, options=self._context.options, counting_server=server
-        ):
-            if isinstance(count, requests.RowError):
-                raise count
-            counted.append(count)
-        return counted
+            return measuring.count_rows(self._context, [request], server)[0]
+        (read,) = measuring.count_rows(self._context, [request], server)
+        texts = [judging.thinking_of(body), judging.text_of(body)]
+        written = measuring.count_texts(self._context, request, texts, server)
+        most = requests.output_cap(request, self._context.output_cap)
+        return dataclasses.replace(read, output_tokens=min(written, most))

@@ -16,17 +16,17 @@ from anex.core.usage import Usage
 from inference.backends import registry
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
-from jobs.run import claims, estimates, selection
+from jobs.run import claims, estimates, sampling, selection
 from jobs.run.checkers import check_spans
 from jobs.run.checking import Found, Integers
 from jobs.run.claims import Claim, Interrupted
 from jobs.run.context import Context, load, room_for_output
 from jobs.run.cutting import Cut, Cutter
+from jobs.run.drawing import Sampler
 from jobs.run.duplicates import find_duplicates
 from jobs.run.estimates import SampledRow
 from jobs.run.failures import fail_before_approval
 from jobs.run.problems import MAX_PROBLEMS, Problem
-from jobs.run.sampling import Sampler
 from jobs.run.scope import Counter, Scope
 from jobs.services.transitions import advance
 from jobs.storage.interface import ObjectChanged, ObjectMissing
@@ -92,23 +92,20 @@ def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
             hashes = np.concatenate(checked.id_hashes)
             checked.id_hashes.clear()
             checked.problems = find_duplicates(scope, hashes, cutter.cuts, pulse=pulse)
+        may_run = not checked.problems and sampling.may_be_needed(context)
+        to_run = sampling.rows_to_run(context, [SampledRow(*row) for row in sampler.rows]) if may_run else []
     except (ObjectChanged, ObjectMissing):
         gone = Problem("input_gone", 0, "The input file was replaced or deleted after it was uploaded.")
         checked = Checked(problems=[gone])
     if checked.problems:
         fail_before_approval(claim, context.store, checked.problems)
         return
-    _commit(claim, context, checked, cutter.cuts, [SampledRow(*row) for row in sampler.rows])
+    _commit(claim, context, checked, cutter.cuts, to_run)
 
 
 def _start(claim: Claim) -> bool:
     advance(claim.job_id, to=Status.ESTIMATING, actor=system("validation"))
     return Job.objects.filter(pk=claim.job_id, status=Status.ESTIMATING).exists()
-
-
-def _needs_sample(context: Context) -> bool:
-    """Whether answers have to be measured: only a chat row writes, and a cap may be given."""
-    return context.model.task == "chat" and context.options.max_output_tokens is None
 
 
 def _scope(context: Context) -> Scope:
@@ -120,7 +117,6 @@ def _scope(context: Context) -> Scope:
         size_bytes=context.input_bytes,
         model=context.model,
         options=context.options,
-        max_line_bytes=context.max_line_bytes,
         counting_server=Counter(servers[0].base_url, servers[0].served_name, servers[0].api_key) if servers else None,
     )
 
@@ -151,7 +147,7 @@ def _commit(claim: Claim, context: Context, checked: Checked, cuts: list[Cut], s
         job.media_rows = checked.media_rows
         job.est_media = asdict(checked.media) if checked.media_rows else None
         job.save(update_fields=["row_count", "est_input_tokens", "longest_row_tokens", "media_rows", "est_media"])
-        if _needs_sample(context):
+        if sample:
             estimates.plan_sample(claim.job_id, sample)
         else:
             estimates.quote(claim.job_id, output_cap=min(cap, room_for_output(context.model, job)))

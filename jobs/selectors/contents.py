@@ -93,6 +93,7 @@ def row_options(job: Job) -> RowOptions:
         response_format=schema,
         dimensions=job.dimensions,
         video_fps=job.video_fps,
+        estimated_budget=job.estimated_reasoning_budget,
     )
 
 

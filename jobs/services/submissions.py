@@ -147,7 +147,7 @@ def draft(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:
         created_by=str(actor),
         requested_max_output_tokens=row.max_output_tokens,
         reasoning=row.reasoning,
-        reasoning_budget=row.reasoning_budget,
+        reasoning_budget=row.reasoning_budget if model.takes_budget else None,
         reasoning_effort=row.reasoning_effort or "",
         temperature=row.temperature,
         dimensions=row.dimensions,

@@ -51,7 +51,6 @@ def running(organization: Organization, *, answered: int = 300) -> Job:
         input_tokens=1,
         cached_tokens=0,
         output_tokens=1,
-        longest_output_tokens=1,
         cost_nano=1_230_000_000,
     )
     return job

@@ -19,6 +19,13 @@ def test_quoted_job_names_its_ceiling_and_the_time_left(ada, acme):
         assert shown in html
 
 
+def test_quoted_job_says_what_it_will_usually_cost(ada, acme):
+    usual = {"expected_cost_cents": 150, "expected_cost_low_cents": 110, "expected_cost_high_cents": 260}
+    job = scenes.quoted(acme, **usual)
+    assert "Usually about $1.50, between $1.10 and $2.60; never more than $4.12." in page_of(ada, job)
+    assert "Usually" not in page_of(ada, scenes.quoted(acme))
+
+
 def test_approving_holds_the_quote_and_starts_the_job(ada, acme):
     grant_credits(acme, 500)
     job = scenes.quoted(acme)

@@ -181,6 +181,9 @@ def test_model_without_thinking_is_sent_no_thinking_settings() -> None:
     assert "chat_template_kwargs" not in sent(raw, RowOptions(reasoning=False), model_id=PLAIN_MODEL)
 
 
+OFF = {"enable_thinking": False}
+
+
 @pytest.mark.parametrize(
     ("options", "body", "budget"),
     [
@@ -190,6 +193,10 @@ def test_model_without_thinking_is_sent_no_thinking_settings() -> None:
         (RowOptions(), {}, None),
         (RowOptions(reasoning_budget=500), {"response_format": {"type": "json_object"}}, None),
         (RowOptions(reasoning_budget=500), {"response_format": {"type": "text"}}, 500),
+        (RowOptions(estimated_budget=300), {}, 300),
+        (RowOptions(estimated_budget=300, reasoning_budget=0), {"chat_template_kwargs": OFF}, None),
+        (RowOptions(estimated_budget=300), {"chat_template_kwargs": OFF}, None),
+        (RowOptions(estimated_budget=300), {"response_format": {"type": "json_object"}}, None),
     ],
 )
 def test_thinking_budget_leaves_the_answer_its_room(
@@ -217,4 +224,15 @@ def test_call_history_is_sent_in_one_spelling() -> None:
         "role": "assistant",
         "content": None,
         "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+    }
+
+
+@pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
+def test_earlier_thinking_reaches_the_server_under_both_of_its_names(name: str) -> None:
+    history = [USER, {"role": "assistant", "content": "4", name: "2 + 2"}, USER]
+    assert sent(line(messages=history), RowOptions())["messages"][1] == {
+        "role": "assistant",
+        "content": "4",
+        "reasoning": "2 + 2",
+        "reasoning_content": "2 + 2",
     }

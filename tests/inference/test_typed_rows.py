@@ -13,6 +13,7 @@ from inference.catalogue import get
 from inference.catalogue.schema import Model
 from inference.requests import rows, typed
 from inference.requests.options import RowOptions
+from inference.requests.profiles import OPENAI, PROFILES
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "corpus.jsonl").read_text().splitlines()]
 OPTIONS = {
@@ -54,7 +55,8 @@ def compare(line: bytes, model_id: str, options: RowOptions) -> None:
 @pytest.mark.parametrize("case", CASES, ids=[f"{index}-{case['why']}" for index, case in enumerate(CASES)])
 def test_line_of_the_corpus_comes_to_the_same(case: dict[str, Any]) -> None:
     line = base64.b64decode(case["base64"]) if "base64" in case else case["line"].encode()
-    compare(line, case.get("model", "qwen3-14b"), RowOptions(**case.get("options", {})))
+    profile = PROFILES[case.get("profile", "native")]
+    compare(line, case.get("model", "qwen3-14b"), RowOptions(profile=profile, **case.get("options", {})))
 
 
 NUMBERS = [b"0", b"-0", b"1", b"1.0", b"2", b"2.5", b"-1", b"1e0", b"1E400", b"01", b"1.", b"NaN", b"Infinity"]
@@ -119,7 +121,10 @@ BODY = {
     b"response_format": FORMAT,
     b"dimensions": mostly(b"64", b"64.0", b"384", b"31"),
     b"encoding_format": mostly(b'"float"'),
-    b"model": TEXTS,
+    b"model": mostly(b'"qwen3-14b"', b'"qwen3.8-27b"', b'"scripted"'),
+    b"seed": mostly(b"1", b"7"),
+    b"n": mostly(b"1", b"1.0"),
+    b"max_completion_tokens": mostly(b"1", b"64.0", b"64", b"5000"),
     b"max_tokens": mostly(b"1", b"1.0", b"-0", b"0", b"1e0"),
     b"top_p": mostly(b"1", b"1.0", b"-0", b"0", b"1e0"),
     b"user": TEXTS,
@@ -153,10 +158,11 @@ CHAT = (
 @example(("qwen3.8-27b", CHAT + b',"chat_template_kwargs":' + b'{"a":' * 251 + b"1" + b"}" * 251 + b"}}"))
 @example(("qwen3-14b", CHAT + b',"response_format":{"type":"text"},"response_format":{"\\q":1}}}'))
 @example(("qwen3-14b", CHAT + b"}} " + CHAT + b"}}"))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_any_line_comes_to_the_same(drawn: tuple[str, bytes]) -> None:
     model_id, line = drawn
     compare(line, model_id, OPTIONS[model_id])
+    compare(line, model_id, RowOptions(profile=OPENAI))
 
 
 def test_common_lines_take_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,12 @@
-"""The cap of a sample: what nearly every row stays under, and rows drawn fairly."""
+"""The bound of a sample: what nearly every row stays under, and rows drawn fairly."""
 
+import math
 import random
 from collections import Counter
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jobs import tolerance
 from jobs.tolerance import CONFIDENCE, SAMPLE_ROWS, SHARE, SMALLEST_SAMPLE, Reservoir
@@ -25,12 +28,22 @@ def test_the_sample_is_large_enough_for_a_bound() -> None:
         (100, 58, 1000, 4096, 128),
         (100, 30, 30, 4096, 112),
         (100, 29, 30, 4096, 128),
+        (math.inf, 64, 1000, 4096, 4096),
     ],
 )
-def test_the_cap_is_the_longest_answer_in_steps_within_the_room(
-    longest: int, answered: int, rows: int, room: int, cap: int
+def test_the_bound_is_the_longest_in_steps_within_the_room(
+    longest: float, answered: int, rows: int, room: int, cap: int
 ) -> None:
-    assert tolerance.cap(longest, answered=answered, rows=rows, room=room) == cap
+    lengths = [longest, *[0.0] * (answered - 1)]
+    assert tolerance.bound(lengths, rows=rows, room=room) == cap
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=200))
+def test_nineteen_of_twenty_lengths_are_usual(lengths: list[int]) -> None:
+    usual = tolerance.usual(lengths)
+    assert (
+        sum(length <= usual for length in lengths) >= SHARE * len(lengths) > sum(length < usual for length in lengths)
+    )
 
 
 def test_every_row_is_drawn_as_often_as_any_other() -> None:

@@ -67,9 +67,8 @@ def answer(request: Mapping[str, Any], found: Directives, *, max_model_len: int,
     prompt_tokens = count_messages(messages) + count_media(messages)
     budget = check_context(prompt_tokens=prompt_tokens, output_tokens=output_limit(request), limit=max_model_len)
     key = digest(messages, seed)
-    reasoning = (
-        cut(sentence(key[::-1], thinking), stop=None, budget=budget) if (thinking := _thinking(request)) else None
-    )
+    thinking = _thinking(request, found)
+    reasoning = cut(sentence(key[::-1], thinking), stop=None, budget=budget) if thinking else None
     spent = reasoning.tokens if reasoning else 0
     text, calls, used, reason = _content(request, found, key, budget - spent)
     return Reply(
@@ -113,14 +112,14 @@ def _words(request: Mapping[str, Any], found: Directives, key: bytes) -> str:
     return sentence(key, found.number("tokens"))
 
 
-def _thinking(request: Mapping[str, Any]) -> int:
-    """Tokens of reasoning: by effort, capped by the budget; 0 where thinking is off."""
+def _thinking(request: Mapping[str, Any], found: Directives) -> int:
+    """Tokens of reasoning: as directed, else by effort; capped by the budget; 0 where thinking is off."""
     template = request.get("chat_template_kwargs") or {}
     effort = template.get("reasoning_effort") or request.get("reasoning_effort")
     if effort is not None and effort not in EFFORT_TOKENS:
         raise Refusal(f"Unknown reasoning_effort {effort!r}.", param="reasoning_effort")
     on = template.get("enable_thinking", effort is not None)
-    tokens = EFFORT_TOKENS[effort or "medium"] if on else 0
+    tokens = found.number("think", EFFORT_TOKENS[effort or "medium"]) if on else 0
     cap = request.get("thinking_token_budget")
     return tokens if not isinstance(cap, int) else min(tokens, max(0, cap))
 

@@ -1,9 +1,10 @@
 """What goes wrong on purpose: by counters of the command line, or by directives written in a prompt.
 
-A directive stands in the last user message (or the prompt, input or state): `[[sleep MS]]`, `[[pace MS]]` (per
-streamed token), `[[status CODE]]` or `[[status CODE TIMES]]` (only the first TIMES it is asked), `[[drop]]`, `[[cut]]`,
+A directive stands in the last user message (or the prompt, input or state): `[[sleep MS]]`, `[[pace MS]]` (per streamed
+token), `[[status CODE]]` or `[[status CODE TIMES]]` (only the first TIMES it is asked), `[[drop]]`, `[[cut]]`,
 `[[die]]` (the process ends in mid-answer), `[[poison]]` (it ends before answering), `[[tokens N]]` (answer length),
-`[[usage KIND]]`, `[[calls N]]` (tool calls), `[[echo]]` (answer the prompt itself).
+`[[think N]]` (length of its thinking, where that is on), `[[usage KIND]]`, `[[calls N]]` (tool calls), `[[echo]]`
+(answer the prompt itself).
 """
 
 import re

@@ -103,6 +103,12 @@ def test_thinking_follows_switch_budget_and_effort(ask, request_fields, tokens):
         assert (message["content"], body["choices"][0]["finish_reason"]) == ("", "length")
 
 
+def test_length_of_thinking_can_be_directed(ask):
+    thinking = ask.chat("[[think 700]] hello", chat_template_kwargs={"enable_thinking": True})["choices"][0]["message"]
+    assert count_words(thinking["reasoning_content"]) == 700
+    assert "reasoning_content" not in ask.chat("[[think 700]] hello")["choices"][0]["message"]
+
+
 def test_structured_answer_satisfies_its_schema_with_values_of_the_prompt(ask):
     wanted = {"type": "json_schema", "json_schema": {"name": "trip", "schema": SCHEMA}}
     assert json.loads(text_of(ask.chat('Plan 3 days in "Lima"', response_format=wanted))) == {"city": "Lima", "days": 3}

@@ -99,7 +99,6 @@ def part(job: Job, *, index: int = 0, cost_nano: int = 1_500_000, **counts: int)
         "input_tokens": 10,
         "cached_tokens": 0,
         "output_tokens": 10,
-        "longest_output_tokens": 10,
     }
     chunk = job.chunks.get(kind=Chunk.Kind.ROWS, index=index)
     return Part.objects.create(chunk=chunk, key=f"parts/{chunk.pk}", cost_nano=cost_nano, **(figures | counts))

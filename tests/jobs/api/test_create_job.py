@@ -43,7 +43,7 @@ def test_keeps_the_options_as_submitted(api, ready, key: KeyInHand):
     submit(api, ready, max_output_tokens=200, temperature=0.5, reasoning=False, reasoning_budget=0)
     job = Job.objects.get()
     assert (job.requested_max_output_tokens, job.temperature) == (200, 0.5)
-    assert (job.reasoning, job.reasoning_budget, job.reasoning_effort) == (False, 0, "")
+    assert (job.reasoning, job.reasoning_budget, job.reasoning_effort) == (False, None, "")
     assert (job.region, job.task_type, job.model_id) == ("world", "chat", stages.MODEL)
     assert job.created_by == f"key:{key.caller.key_id}"
 

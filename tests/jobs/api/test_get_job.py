@@ -19,7 +19,10 @@ REFERENCE_FIELDS = {
     *("failure_code", "failure_reason", "max_output_tokens", "max_tokens"),
     *("task_type", "format", "response_format", "dimensions", "data_residency"),
 }
-OUR_FIELDS = {"progress", "charge_cents", "stop_reason", "failure_errors", "paused", "retry_of"}
+OUR_FIELDS = {
+    *("expected_cost_cents", "expected_cost_low_cents", "expected_cost_high_cents"),
+    *("progress", "charge_cents", "stop_reason", "failure_errors", "paused", "retry_of"),
+}
 COUNTS = ("success_rows", "error_rows", "format_error_rows", "truncated_rows", "pending_rows")
 
 
@@ -61,6 +64,14 @@ def test_a_quoted_job_shows_its_estimate_and_the_effective_cap(api, acme):
     assert body["max_output_tokens"] == body["max_tokens"] == 600
     assert body["progress"] is None
     assert [body[name] for name in COUNTS] == [None] * 5
+
+
+def test_a_quoted_job_shows_what_it_will_usually_cost_and_the_estimated_budget(api, acme):
+    usual = {"expected_cost_cents": 30, "expected_cost_low_cents": 21, "expected_cost_high_cents": 48}
+    body = poll(api, stages.quoted(acme, estimated_reasoning_budget=300, **usual))
+    assert {name: body[name] for name in usual} == usual
+    assert body["reasoning_budget"] == 300
+    assert poll(api, stages.quoted(acme, reasoning_budget=0))["reasoning_budget"] == 0
 
 
 def test_a_running_job_shows_progress_but_no_counts(api, acme):

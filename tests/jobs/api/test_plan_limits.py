@@ -66,7 +66,7 @@ def test_estimated_cap_is_clamped_to_the_plans_ceiling(acme, api):
         input_tokens=10,
         cached_tokens=0,
         output_tokens=99,
-        longest_output_tokens=99,
+        lengths=[[99, 0, 0]],
     )
     estimates.finish_sample(job.pk)
     job.refresh_from_db()

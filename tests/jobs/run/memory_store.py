@@ -1,10 +1,11 @@
 """A store of one object in memory, read in blocks of any size; as much of a store as a check needs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inference.catalogue import get
 from inference.requests.options import RowOptions
+from inference.requests.profiles import NATIVE
 from jobs.run.scope import Scope
 
 
@@ -33,4 +34,5 @@ def scope_of(data: bytes, *, block_bytes: int = 7, max_line_bytes: int = 210_000
     model = get("scripted")
     assert model is not None
     store = MemoryStore(data, block_bytes)
-    return Scope(store, "k", "e", len(data), model, RowOptions(max_output_tokens=16), max_line_bytes)  # type: ignore[arg-type]
+    options = RowOptions(max_output_tokens=16, profile=replace(NATIVE, max_line_bytes=max_line_bytes))
+    return Scope(store, "k", "e", len(data), model, options)  # type: ignore[arg-type]

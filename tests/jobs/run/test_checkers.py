@@ -18,8 +18,8 @@ from inference.requests.options import RowOptions
 from jobs.run import checkers, validation
 from jobs.run.checkers import CheckerLost, check_spans
 from jobs.run.cutting import Cutter
+from jobs.run.drawing import Sampler
 from jobs.run.duplicates import find_duplicates
-from jobs.run.sampling import Sampler
 from jobs.run.scope import Scope
 from jobs.storage.interface import ObjectChanged, StoreUnavailable
 from jobs.storage.local import LocalStore

@@ -13,8 +13,8 @@ from inference import tokens
 from inference.requests import rows
 from jobs.run import checkers, checking, cutting, duplicates, lines, validation
 from jobs.run.cutting import Cutter
+from jobs.run.drawing import Sampler
 from jobs.run.problems import Problem
-from jobs.run.sampling import Sampler
 from jobs.run.scope import Scope
 from jobs.run.validation import Checked
 from tests.jobs.run.driver import chat_line

@@ -9,11 +9,11 @@ from accounts.models import Organization
 from anex.core.actors import system
 from anex.core.errors import Conflict
 from jobs.models import Chunk, Job, Part
-from jobs.run import cutting, estimates
+from jobs.run import cutting
 from jobs.run.claims import claim
 from jobs.services import cancellations, pauses
-from tests.jobs.api import stages
 from tests.jobs.run.driver import HandLease, approve, chat_line, claim_one, submit, validate
+from tests.jobs.run.finished import finish
 from tests.jobs.run.test_pump import result, wait_for, wait_until
 
 ACTOR = system("test")
@@ -59,10 +59,11 @@ def test_other_jobs_go_on(acme: Organization) -> None:
 
 
 def test_paused_jobs_do_not_set_the_pace_that_is_promised(acme: Organization) -> None:
-    job = stages.ended(acme, result_rows=100)
-    assert estimates._expected_seconds(job.model_id, 100) == 1
-    Job.objects.update(paused_at=job.created_at)
-    assert estimates._expected_seconds(job.model_id, 100) is None
+    assert finish(validate(submitted(acme, 1)), {0: "success"}).tokens_per_second
+    paused = validate(submitted(acme, 1))
+    assert paused.est_processing_seconds
+    Job.objects.filter(pk=paused.pk).update(paused_at=paused.created_at)
+    assert finish(paused, {0: "success"}).tokens_per_second is None
 
 
 @pytest.mark.django_db(transaction=True)

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-from datetime import timedelta
 
 import pytest
 
@@ -142,10 +141,8 @@ def test_a_custom_id_as_long_as_its_line_is_quoted_by_its_beginning(acme: Organi
 
 
 def test_a_slow_past_does_not_keep_a_large_job_from_its_quote(acme: Organization) -> None:
-    now = clock.now()
-    make_job(
-        acme, model_id="scripted", status="done", result_rows=1, approved_at=now - timedelta(days=300), finished_at=now
-    )
+    slow = {"startup_seconds": 1.0, "tokens_per_second": 1e-9, "tokens_per_row": 16.0}
+    make_job(acme, model_id="scripted", status="done", finished_at=clock.now(), **slow)
     lines = "\n".join(chat_line(f"row-{n}") for n in range(100))
     job = validate(submit(acme, lines.encode()))
     assert (job.status, job.est_processing_seconds) == ("cost_ready", 2**31 - 1)

@@ -88,6 +88,10 @@ class Job(models.Model):
     temperature = models.FloatField(null=True)
     dimensions = models.PositiveIntegerField(null=True)
     video_fps = models.FloatField(null=True)
+    # The rows of a parquet input, converted; none of another.
+    rows_key = models.CharField(max_length=200, blank=True, default="", db_default="")
+    rows_etag = models.CharField(max_length=100, blank=True, default="", db_default="")
+    rows_bytes = models.BigIntegerField(null=True)
     has_response_format = models.BooleanField(default=False, help_text="The schema is an object of the job")
 
     # The estimate; `prices` is the price card frozen when the job was quoted.

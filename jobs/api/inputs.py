@@ -44,7 +44,9 @@ class CreateInputRequestSerializer(serializers.Serializer[Any]):
         **OPTIONAL, help_text="The https URL to copy the file from. Left out, a target to upload it to is answered."
     )
     format = serializers.ChoiceField(
-        **OPTIONAL, choices=inputs.FORMATS, help_text="Format of the file; a direct upload must name it."
+        **OPTIONAL,
+        choices=inputs.FORMATS,
+        help_text="Format of the file; a direct upload must name it, of a copy the end of its URL does.",
     )
     callback_url = UriField(
         **OPTIONAL, help_text="The https URL that is told when the copy has ended. Goes with source_url only."
@@ -157,6 +159,7 @@ class InputsView(Endpoint):
             source, secret = ingests.create(
                 organization_id=self.caller.organization_id,
                 source_url=given["source_url"],
+                format=given.get("format"),
                 callback_url=given.get("callback_url"),
                 data_residency=given.get("data_residency"),
                 actor=self.caller.actor,

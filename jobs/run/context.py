@@ -1,4 +1,6 @@
-"""What every chunk of a job needs to know, read once: model, options, prices and the pinned input."""
+"""What every chunk of a job needs to know, read once: model, options, prices and the pinned input.
+
+The input of a parquet job is what was made of its file (`conversion`)."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -42,9 +44,9 @@ def load(job_id: UUID) -> Context:
         options=contents.row_options(job),
         output_cap=job.max_output_tokens or room_for_output(model, job),
         card=pricing.PriceCard.thaw(job.prices) if job.prices else None,
-        input_key=job.input.key,
-        input_etag=job.input.etag,
-        input_bytes=job.input.size_bytes or 0,
+        input_key=job.rows_key or job.input.key,
+        input_etag=job.rows_etag or job.input.etag,
+        input_bytes=(job.rows_bytes if job.rows_key else job.input.size_bytes) or 0,
         store=storage.store(job.region),
     )
 

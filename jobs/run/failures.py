@@ -14,6 +14,7 @@ from jobs.run import claims
 from jobs.run.claims import Claim
 from jobs.run.problems import Problem
 from jobs.services.endings import DATA_KEPT, NOTHING_RAN
+from jobs.services.inputs import PARQUET
 from jobs.services.transitions import advance
 from jobs.storage import keys
 from jobs.storage.interface import Store
@@ -23,8 +24,11 @@ INTERNAL_ERROR = "internal_error"
 
 
 def store_report(store: Store, job_id: UUID, problems: list[Problem]) -> None:
-    """Write the failure's sentences; `reason` is the first problem's."""
-    report = {"reason": str(problems[0]), "errors": [asdict(problem) for problem in problems]}
+    """Write the failure's sentences; `reason` is the first problem's. A line of a parquet input is its row."""
+    first, format = problems[0], Job.objects.values_list("input__format", flat=True).get(pk=job_id)
+    place = "Row" if format == PARQUET else "Line"
+    reason = f"{place} {first.line}: {first.message}" if first.line else first.message
+    report = {"reason": reason, "errors": [asdict(problem) for problem in problems]}
     store.put(keys.failure(job_id), orjson.dumps(report))
 
 

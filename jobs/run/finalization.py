@@ -5,7 +5,7 @@ committed one is named.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 from uuid import UUID
@@ -24,10 +24,13 @@ from jobs.lifecycle import Status
 from jobs.models import Chunk, Job, Part
 from jobs.run import claims, parts
 from jobs.run.claims import Claim, Interrupted
+from jobs.run.parquet import process
+from jobs.run.parquet.process import Lost, Unreadable
 from jobs.services.endings import DATA_KEPT
+from jobs.services.inputs import JSONL, PARQUET
 from jobs.services.transitions import advance
 from jobs.storage import keys
-from jobs.storage.interface import Store, Stored
+from jobs.storage.interface import ObjectChanged, ObjectMissing, Store, Stored
 
 log = logging.getLogger(__name__)
 
@@ -58,30 +61,54 @@ def finish_rows(job_id: UUID) -> bool:
 def finalize(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
     """Write the result and settle, behind a fence: a row that is not committed by then never will be."""
     with transaction.atomic():
-        job = Job.objects.select_for_update().get(pk=claim.job_id)
-        claims.fence(job.pk)
+        Job.objects.select_for_update().get(pk=claim.job_id)
+        claims.fence(claim.job_id)
+    job = Job.objects.select_related("input").get(pk=claim.job_id)
     store = storage.store(job.region)
-    stored, rows = _write_result(store, job.pk, go_on)
+    stored, rows = _write_result(store, job, go_on)
     if not _settle(claim, stored, rows) and stored:
         store.delete([stored.key])
 
 
-def _write_result(store: Store, job_id: UUID, go_on: Callable[[], bool]) -> tuple[Stored | None, int]:
-    """The merged file and its number of rows; no file when there is nothing to deliver."""
-    rows = 0
-    with store.writer(keys.result(job_id)) as writer:
-        chunks = Chunk.objects.filter(job_id=job_id, kind=Chunk.Kind.ROWS).order_by("index")
-        for chunk_id in chunks.values_list("pk", flat=True):
-            if not go_on():
-                raise Interrupted
-            objects = Part.objects.filter(chunk_id=chunk_id).order_by("pk").values_list("key", flat=True)
-            for line in parts.merge(store.read(key) for key in objects):
+def _write_result(store: Store, job: Job, go_on: Callable[[], bool]) -> tuple[Stored | None, int]:
+    """The merged file and its number of rows; no file when there is nothing to deliver.
+
+    Where a parquet input cannot be read any more, the rows are delivered without its columns.
+    """
+    if job.input.format == PARQUET:
+        try:
+            return _write(store, job, PARQUET, go_on)
+        except (ObjectChanged, ObjectMissing, Unreadable, Lost) as error:
+            log.warning("the result of job %s is JSON Lines, not parquet: %r", job.pk, error)
+    return _write(store, job, JSONL, go_on)
+
+
+def _write(store: Store, job: Job, format: str, go_on: Callable[[], bool]) -> tuple[Stored | None, int]:
+    with store.writer(keys.result(job.pk, format)) as writer:
+        if format == PARQUET:
+            with process.downloaded(store, job.input, go_on=go_on) as file:
+                merged = _merged(store, job.pk, go_on)
+                rows = process.join(file, merged, task=job.task_type, write=writer.write, go_on=go_on)
+        else:
+            rows = 0
+            for _, line in _merged(store, job.pk, go_on):
                 writer.write(line)
                 rows += 1
     if rows:
         return writer.stored, rows
     store.delete([writer.stored.key])
     return None, 0
+
+
+def _merged(store: Store, job_id: UUID, go_on: Callable[[], bool]) -> Iterator[tuple[int, bytes]]:
+    """The finished rows of a job and their result lines, in input order; one chunk of them is in memory."""
+    chunks = Chunk.objects.filter(job_id=job_id, kind=Chunk.Kind.ROWS).order_by("index")
+    for chunk_id, first_row in chunks.values_list("pk", "first_row"):
+        if not go_on():
+            raise Interrupted
+        objects = Part.objects.filter(chunk_id=chunk_id).order_by("pk").values_list("key", flat=True)
+        for row, line in parts.merge(store.read(key) for key in objects):
+            yield first_row + row, line
 
 
 def _settle(claim: Claim, stored: Stored | None, rows: int) -> bool:

@@ -147,7 +147,7 @@ def _copy(claim: IngestClaim, source: Input, url: str | None, go_on: Callable[[]
 
 def _fetch(source: Input, url: str, go_on: Callable[[], bool]) -> Stored:
     """The file as this attempt wrote it; a block of it is in memory at a time."""
-    key = keys.ingest_attempt(source.organization_id, source.pk)
+    key = keys.ingest_attempt(source.organization_id, source.pk, source.format)
     with safe_http.stream_get(
         url, total_timeout_s=COPY_LIMIT_S, idle_timeout_s=IDLE_LIMIT_S, max_bytes=MAX_INPUT_BYTES
     ) as answer:

@@ -75,10 +75,10 @@ def commit_part(claim: Claim, outcomes: Sequence[Outcome], *, key: str, size_byt
     return Part.objects.filter(chunk_id=claim.id, key=key).exists()
 
 
-def merge(bodies: Iterable[bytes]) -> Iterator[bytes]:
-    """The result lines of one chunk's parts, in input order, each with its line end."""
+def merge(bodies: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The rows of one chunk's parts and their result lines, in input order, each with its line end."""
     numbered = sorted(entry for body in bodies for entry in _entries(body))
-    return (line + b"\n" for _, line in numbered)
+    return ((row, line + b"\n") for row, line in numbered)
 
 
 def rows_in_error(body: bytes) -> Iterator[int]:

@@ -13,6 +13,3 @@ class Problem:
     line: int
     message: str
     param: str | None = None
-
-    def __str__(self) -> str:
-        return f"Line {self.line}: {self.message}" if self.line else self.message

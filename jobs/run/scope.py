@@ -7,6 +7,8 @@ from inference.counting.server import CountingServer
 from inference.requests.options import RowOptions
 from jobs.storage.interface import Store
 
+MAX_ROWS = 10_000_000  # of an input
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:

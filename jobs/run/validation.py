@@ -16,7 +16,7 @@ from anex.core.usage import Usage
 from inference.backends import registry
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
-from jobs.run import claims, estimates, sampling, selection
+from jobs.run import claims, conversion, estimates, sampling, selection
 from jobs.run.checkers import check_spans
 from jobs.run.checking import Found, Integers
 from jobs.run.claims import Claim, Interrupted
@@ -27,12 +27,10 @@ from jobs.run.duplicates import find_duplicates
 from jobs.run.estimates import SampledRow
 from jobs.run.failures import fail_before_approval
 from jobs.run.problems import MAX_PROBLEMS, Problem
-from jobs.run.scope import Counter, Scope
+from jobs.run.scope import MAX_ROWS, Counter, Scope
 from jobs.services.transitions import advance
 from jobs.storage.interface import ObjectChanged, ObjectMissing
 from jobs.tolerance import SAMPLE_ROWS
-
-MAX_ROWS = 10_000_000
 
 
 @dataclass(slots=True)
@@ -73,6 +71,8 @@ class Checked:
 def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
     """Check a job's input; the job moves on to its estimate, or fails naming the line. Raises Interrupted."""
     if not _start(claim) or not selection.give_own_input(claim, go_on=go_on):
+        return
+    if not conversion.give_rows(claim, go_on=go_on):
         return
     context = load(claim.job_id)
     scope = _scope(context)

@@ -20,7 +20,7 @@ def get_by_uri(organization_id: UUID, input_s3_uri: str) -> Input:
     """The input that lives at `s3://bucket/key`; NotFound as in `get`. The other region's bucket is not known here."""
     key = input_s3_uri.partition("://")[2].partition("/")[2]
     try:
-        source = _one(organization_id=organization_id, pk=UUID(key.rpartition("/")[2].removesuffix(".jsonl")))
+        source = _one(organization_id=organization_id, pk=UUID(key.rpartition("/")[2].partition(".")[0]))
     except ValueError:
         refuse_unknown()
     here = source.region == settings.ANEX_REGION

@@ -6,6 +6,7 @@ A worker copies; see `jobs.run.ingests`.
 import base64
 import secrets
 from contextlib import suppress
+from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import msgspec
@@ -21,7 +22,7 @@ from jobs.models import Ingest, Input
 from jobs.selectors.contents import IngestRequest
 from jobs.services import residency
 from jobs.services.doorbell import ring
-from jobs.services.inputs import MAX_INPUT_BYTES
+from jobs.services.inputs import JSONL, MAX_INPUT_BYTES, PARQUET
 from jobs.storage import keys, store
 from jobs.storage.interface import StoreUnavailable
 
@@ -34,26 +35,30 @@ def create(
     organization_id: UUID,
     source_url: str,
     actor: Actor,
+    format: str | None = None,
     callback_url: str | None = None,
     data_residency: str | None = None,
 ) -> tuple[Input, str | None]:
     """An input in `pending`, and the secret its callback will be signed with, where there is one; rings the workers.
 
-    Raises Forbidden and Misdirected (residency), PaymentRequired (no balance; before anybody is contacted),
-    RefusedUrl, TooLarge (the source announces more than MAX_INPUT_BYTES), StoreUnavailable.
+    Without a `format`, the end of the URL's path tells it. Raises Forbidden and Misdirected (residency),
+    PaymentRequired (no balance; before anybody is contacted), RefusedUrl, TooLarge (the source announces more than
+    MAX_INPUT_BYTES), StoreUnavailable.
     """
     region = residency.choose(organization_id=organization_id, asked=data_residency)
     balances.require_positive(organization_id)
     _check_source(source_url)
     if callback_url is not None:
         _check_callback(callback_url)
+    format = format or _format_of(source_url)
     secret = None if callback_url is None else f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}"
     source = Input(
         id=(input_id := uuid4()),
         organization_id=organization_id,
         region=region,
         status=Input.State.PENDING,
-        key=keys.ingest(organization_id, input_id),
+        format=format,
+        key=keys.ingest(organization_id, input_id, format),
         created_by=str(actor),
     )
     _store(source, IngestRequest(source_url, callback_url, secret), actor)
@@ -76,6 +81,10 @@ def _store(source: Input, request: IngestRequest, actor: Actor) -> None:
         with suppress(StoreUnavailable):
             objects.delete([key])
         raise
+
+
+def _format_of(url: str) -> str:
+    return PARQUET if urlsplit(url).path.lower().endswith(f".{PARQUET}") else JSONL
 
 
 def _check_source(url: str) -> None:

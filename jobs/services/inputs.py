@@ -27,7 +27,7 @@ from jobs.storage import keys, store
 from jobs.storage.interface import UPLOAD_LIMIT_S, UploadTarget
 from jobs.storage.regions import NAMES
 
-FORMATS = ("jsonl",)
+JSONL, PARQUET = FORMATS = ("jsonl", "parquet")
 MAX_INPUT_BYTES = 1024**3
 UPLOAD_WINDOW = timedelta(hours=1)
 # The window is for the start of an upload (reference 001, POST /inputs); one that began in it may still land.
@@ -52,7 +52,9 @@ def create_upload(
     """
     region = residency.choose(organization_id=organization_id, asked=data_residency)
     if format is None:
-        raise InvalidRequest("format is required for a direct upload: send the file's format, jsonl.", param="format")
+        raise InvalidRequest(
+            "format is required for a direct upload: send the file's format, jsonl or parquet.", param="format"
+        )
     if format not in FORMATS:
         raise Unprocessable(f"The format must be one of: {', '.join(FORMATS)}.", param="format")
     balances.require_positive(organization_id)
@@ -63,7 +65,7 @@ def create_upload(
         region=region,
         status=Input.State.AWAITING_UPLOAD,
         format=format,
-        key=keys.upload(organization_id, input_id),
+        key=keys.upload(organization_id, input_id, format),
         created_by=str(actor),
         upload_expires_at=now + UPLOAD_WINDOW,
     )
@@ -126,13 +128,14 @@ def for_job(
 
 
 def erase_objects(source: Input) -> None:
-    """Delete all that the store holds of an input: the file and, of a copy, its URLs, secret, reason and leftovers.
+    """Delete all that the store holds of an input: the file and rows made of it, a copy's URLs, secret and leftovers.
 
     Safe to repeat. Raises StoreUnavailable.
     """
     objects = store(source.region)
     beside = objects.list(keys.ingest_prefix(source.organization_id, source.pk))
-    objects.delete([source.key, *(stored.key for stored in beside)])
+    converted = source.jobs.exclude(rows_key="").values_list("rows_key", flat=True)
+    objects.delete([source.key, *converted, *(stored.key for stored in beside)])
 
 
 def require_ready(source: Input) -> None:

@@ -8,7 +8,7 @@ from anex.core.errors import Conflict, Gone
 from jobs.lifecycle import TERMINAL, Status
 from jobs.selectors import jobs
 from jobs.services import residency
-from jobs.storage import store
+from jobs.storage import keys, store
 
 LINK_SECONDS = 3600
 DELETED = "This job's result has been deleted."
@@ -47,5 +47,6 @@ def link(*, organization_id: UUID, job_id: UUID) -> ResultLink:
         left = min(left, int((job.data_expires_at - clock.now()).total_seconds()))
     if left <= 0:
         raise Gone(DELETED)
-    url = store(job.region).presign_download(job.result_key, expires_in_s=left, filename=f"{job.id}.jsonl")
+    name = f"{job.id}.{keys.format_of(job.result_key)}"
+    url = store(job.region).presign_download(job.result_key, expires_in_s=left, filename=name)
     return ResultLink(job.id, Status(job.status), url, left, bool(job.partial), job.result_rows)

@@ -63,7 +63,7 @@ def submit(
     Give exactly one of `input_id` and `input_s3_uri`. An `attempt` made before answers the job of the first one, as
     it is now. Refusals, in this order: Conflict (idempotency), Unprocessable (request), Forbidden and Misdirected
     (residency), Unprocessable (model, options, plan), InvalidRequest (response_format), PaymentRequired (no balance),
-    NotFound, Unprocessable (region) and Conflict (input), InvalidRequest (size), TooManyRequests (approval queue full).
+    NotFound, Unprocessable (region, format) and Conflict (input), InvalidRequest (size), TooManyRequests (queue full).
     """
     if attempt and (earlier := idempotency.find(attempt)):
         return jobs.get(organization_id, UUID(earlier))
@@ -77,6 +77,8 @@ def submit(
     source = inputs.for_job(
         organization_id=organization_id, region=region, input_id=input_id, input_s3_uri=input_s3_uri
     )
+    if model.task == "decide" and source.format != inputs.JSONL:
+        raise Unprocessable(f"model '{model.id}' takes JSONL input only", param="input_id")
     size = source.size_bytes or 0
     if size > inputs.MAX_INPUT_BYTES:
         raise InvalidRequest(f"The input file has {size:,} bytes; at most {inputs.MAX_INPUT_BYTES:,} are allowed.")

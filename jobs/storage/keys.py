@@ -14,14 +14,14 @@ def is_valid(key: str) -> bool:
     return len(key) <= MAX_LENGTH and _KEY.fullmatch(key) is not None
 
 
-def upload(organization_id: UUID, input_id: UUID) -> str:
+def upload(organization_id: UUID, input_id: UUID, format: str = "jsonl") -> str:
     """An uploaded input (reference 001, POST /inputs)."""
-    return f"uploads/{organization_id}/{input_id}.jsonl"
+    return f"uploads/{organization_id}/{input_id}.{format}"
 
 
-def ingest(organization_id: UUID, input_id: UUID) -> str:
+def ingest(organization_id: UUID, input_id: UUID, format: str = "jsonl") -> str:
     """The name of an input copied from a URL; each attempt writes an object of its own below `ingest_prefix`."""
-    return f"inputs/{organization_id}/{input_id}.jsonl"
+    return f"inputs/{organization_id}/{input_id}.{format}"
 
 
 def ingest_prefix(organization_id: UUID, input_id: UUID) -> str:
@@ -29,9 +29,9 @@ def ingest_prefix(organization_id: UUID, input_id: UUID) -> str:
     return f"inputs/{organization_id}/{input_id}/"
 
 
-def ingest_attempt(organization_id: UUID, input_id: UUID) -> str:
+def ingest_attempt(organization_id: UUID, input_id: UUID, format: str = "jsonl") -> str:
     """The file as one attempt copies it; another key at every call."""
-    return f"{ingest_prefix(organization_id, input_id)}{_random()}.jsonl"
+    return f"{ingest_prefix(organization_id, input_id)}{_random()}.{format}"
 
 
 def ingest_request(organization_id: UUID, input_id: UUID) -> str:
@@ -47,7 +47,12 @@ def ingest_failure(organization_id: UUID, input_id: UUID) -> str:
 def input_name(key: str) -> str:
     """The key under which an input is known outside: whichever attempt copied it."""
     folder, _, attempt = key.rpartition("/")
-    return f"{folder}.jsonl" if key.startswith("inputs/") and folder.count("/") == 2 and attempt else key
+    return f"{folder}.{format_of(key)}" if key.startswith("inputs/") and folder.count("/") == 2 and attempt else key
+
+
+def format_of(key: str) -> str:
+    """The format of an input or a result, as the end of its key names it."""
+    return key.rpartition(".")[2]
 
 
 def job_prefix(job_id: UUID) -> str:
@@ -60,14 +65,19 @@ def part(job_id: UUID, chunk_id: int) -> str:
     return f"{job_prefix(job_id)}parts/{chunk_id}-{_random()}.jsonl"
 
 
-def result(job_id: UUID) -> str:
+def result(job_id: UUID, format: str = "jsonl") -> str:
     """The merged result; another key at every call."""
-    return f"{job_prefix(job_id)}result-{_random()}.jsonl"
+    return f"{job_prefix(job_id)}result-{_random()}.{format}"
 
 
-def retried_rows(job_id: UUID) -> str:
+def retried_rows(job_id: UUID, format: str = "jsonl") -> str:
     """The input of a job that retries rows of another one; another key at every call."""
-    return f"{job_prefix(job_id)}input-{_random()}.jsonl"
+    return f"{job_prefix(job_id)}input-{_random()}.{format}"
+
+
+def converted_rows(job_id: UUID) -> str:
+    """The rows of a parquet input as JSON Lines; another key at every call."""
+    return f"{job_prefix(job_id)}rows-{_random()}.jsonl"
 
 
 def response_format(job_id: UUID) -> str:

@@ -40,8 +40,11 @@ function problemOf(line, seen) {
   return "";
 }
 
+const isParquet = (file) => file.name.toLowerCase().endsWith(".parquet");
+
 async function firstProblem(file) {
   if (!file.size) return "This file is empty.";
+  if (isParquet(file)) return (await file.slice(0, 4).text()) === "PAR1" ? "" : "This is not a parquet file.";
   const lines = (await file.slice(0, CHECKED_BYTES).text()).split("\n");
   if (file.size > CHECKED_BYTES) lines.pop();
   const seen = new Set();
@@ -62,10 +65,11 @@ async function choose() {
   complain(await firstProblem(file));
 }
 
-async function target() {
+async function target(file) {
   const answer = await fetch(form.dataset.upload, {
     method: "POST",
     headers: { "X-CSRFToken": form.elements.csrfmiddlewaretoken.value },
+    body: new URLSearchParams({ format: isParquet(file) ? "parquet" : "jsonl" }),
   });
   const body = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Error(body.detail || "The upload could not be started. Reload the page and try again.");
@@ -109,7 +113,7 @@ async function upload(event) {
     if (problem) throw new Error(problem);
     complain("");
     bar.hidden = false;
-    const place = await target();
+    const place = await target(file);
     await send(file, place);
     inputId.value = place.input_id;
     form.submit();

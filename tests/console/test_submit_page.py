@@ -70,6 +70,13 @@ def test_upload_target_is_a_form_of_this_host(ada, acme):
     assert "policy" in body["fields"]
 
 
+def test_parquet_file_is_uploaded_as_one(ada, acme):
+    grant_credits(acme, 500)
+    created = ada.post("/jobs/new/upload", {"format": "parquet"}).json()
+    assert Input.objects.get(pk=created["input_id"]).format == "parquet"
+    assert ada.post("/jobs/new/upload", {"format": "csv"}).status_code == 422
+
+
 def test_upload_without_credits_is_refused_with_the_reason(ada):
     answer = ada.post("/jobs/new/upload")
     assert answer.status_code == 402

@@ -49,11 +49,11 @@ def new(request: HttpRequest, member: Member) -> HttpResponse:
 @require_POST
 @member_page(Action.SUBMIT_JOB)
 def upload(request: HttpRequest, member: Member) -> HttpResponse:
-    """A target for one file, as JSON: `input_id`, and the `url` and `fields` of the form to post it to."""
+    """A target for one file of a `format` (jsonl unless named): `input_id`, and `url` and `fields` of its form."""
     try:
         freezes.require_open("batch")
         created, target = inputs.create_upload(
-            organization_id=member.organization.pk, format="jsonl", actor=member.actor
+            organization_id=member.organization.pk, format=request.POST.get("format", inputs.JSONL), actor=member.actor
         )
     except AnexError as error:
         return JsonResponse({"detail": error.message}, status=error.status)

@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 
 from accounts.models import Organization
 from anex.core import clock
+from anex.core.actors import system
 from inference.backends import registry
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Input, Job, JobEvent
@@ -46,6 +47,18 @@ def test_keeps_the_options_as_submitted(api, ready, key: KeyInHand):
     assert (job.reasoning, job.reasoning_budget, job.reasoning_effort) == (False, None, "")
     assert (job.region, job.task_type, job.model_id) == ("world", "chat", stages.MODEL)
     assert job.created_by == f"key:{key.caller.key_id}"
+
+
+def test_decision_models_take_no_parquet(api, acme):
+    registry.configure(
+        model_id="scripted-decide", base_url="http://127.0.0.1:9/v1", served_name="scripted", actor=system("tests")
+    )
+    source = make_input(acme, format="parquet")
+    answer = submit(api, source, model="scripted-decide")
+    assert answer.status_code == 422
+    assert "model 'scripted-decide' takes JSONL input only" in str(answer.json()["detail"])
+    assert submit(api, source).status_code == 201
+    assert api.get(f"/batch/v1/jobs/{Job.objects.get().pk}").json()["format"] == "parquet"
 
 
 def test_leaves_one_chunk_that_checks_the_whole_file(api, ready):

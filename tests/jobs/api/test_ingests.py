@@ -52,6 +52,22 @@ def test_format_and_residency_are_optional(api, source, options):
     assert create(api, source_url=source.url("/rows.jsonl"), **options).status_code == 201
 
 
+@pytest.mark.parametrize(
+    ("path", "given", "format"),
+    [
+        ("/rows.parquet?signature=x.jsonl", {}, "parquet"),
+        ("/rows.jsonl?file=x.parquet", {}, "jsonl"),
+        ("/rows", {}, "jsonl"),
+        ("/rows", {"format": "parquet"}, "parquet"),
+        ("/rows.parquet", {"format": "jsonl"}, "jsonl"),
+    ],
+)
+def test_the_format_is_the_one_given_or_else_that_of_the_url(api, source, path, given, format):
+    body = create(api, source_url=source.url(path), **given).json()
+    assert body["input_s3_uri"].endswith(f"/{body['id']}.{format}")
+    assert Input.objects.get(pk=body["id"]).format == format
+
+
 def test_the_callback_secret_is_answered_once_and_only_with_a_callback(api, source):
     answer = create(api, source_url=source.url("/rows.jsonl"), callback_url=source.url("/hook"))
     secret = answer.json()["callback_secret"]

@@ -44,6 +44,13 @@ def test_create_answers_a_target_for_about_an_hour(api, acme):
     assert timedelta(minutes=59) < left <= timedelta(hours=1)
 
 
+def test_a_parquet_input_is_named_as_one(api, acme):
+    body = create(api, format="parquet").json()
+    assert body["fields"]["key"] == f"uploads/{acme.pk}/{body['id']}.parquet"
+    assert body["input_s3_uri"].endswith(f"/{body['id']}.parquet")
+    assert Input.objects.get(pk=body["id"]).format == "parquet"
+
+
 def test_the_input_names_the_key_that_made_it(api, key):
     source = Input.objects.get(pk=create(api, format="jsonl").json()["id"])
     assert source.created_by == f"key:{key.caller.key_id}"
@@ -59,7 +66,7 @@ def test_a_missing_format_is_400(api, body):
 @pytest.mark.parametrize(
     "body",
     [
-        {"format": "parquet"},
+        {"format": "csv"},
         {"format": 5},
         {"format": True},
         {"format": ["jsonl"]},

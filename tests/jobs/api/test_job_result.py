@@ -29,6 +29,11 @@ def test_the_link_names_the_committed_object_and_a_file_name_of_the_job(api, acm
     assert f"{job.pk}.jsonl" in url
 
 
+def test_a_parquet_result_is_downloaded_as_one(api, acme):
+    job = stages.ended(acme, result_key="jobs/tests/result.parquet")
+    assert f"{job.pk}.parquet" in fetch(api, job).json()["result_url"]
+
+
 @pytest.mark.parametrize("status", [Status.FAILED, Status.CANCELLED])
 def test_what_a_stopped_job_finished_comes_as_partial(api, acme, status):
     body = fetch(api, stages.ended(acme, status)).json()

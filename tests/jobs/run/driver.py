@@ -44,11 +44,14 @@ def chat_line(custom_id: str = "row-1", content: Any = "hello", **body: Any) -> 
     return json.dumps(line | {"body": {"messages": [{"role": "user", "content": content}], **body}})
 
 
-def submit(organization: Organization, data: bytes, *, model_id: str = "scripted", **fields: Any) -> Job:
+def submit(
+    organization: Organization, data: bytes, *, model_id: str = "scripted", format: str = "jsonl", **fields: Any
+) -> Job:
     """A job as POST /jobs leaves it; `fields` are columns of the job."""
     input_id = uuid.uuid4()
-    stored = storage.store().put(keys.upload(organization.pk, input_id), data)
-    source: Input = make_input(organization, id=input_id, key=stored.key, etag=stored.etag, size_bytes=stored.size)
+    stored = storage.store().put(keys.upload(organization.pk, input_id, format), data)
+    of_file = {"format": format, "key": stored.key, "etag": stored.etag, "size_bytes": stored.size}
+    source: Input = make_input(organization, id=input_id, **of_file)
     defaults = {"requested_max_output_tokens": 16, "created_by": "user:1", "model_id": model_id}
     job = Job.objects.create(organization=organization, input=source, **(defaults | fields))
     Chunk.objects.create(job=job, kind=Chunk.Kind.VALIDATE, index=0, byte_end=stored.size)

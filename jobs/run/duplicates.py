@@ -3,6 +3,7 @@
 Rows whose hash occurred before are read again with the first row of that hash, and their ids compared.
 """
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
@@ -20,8 +21,11 @@ from jobs.run.scope import Scope
 _TOGETHER = 1_000_000
 
 
-def find_duplicates(scope: Scope, hashes: Integers, cuts: Sequence[Cut], *, pulse: Callable[[], None]) -> list[Problem]:
-    """The first hundred rows whose custom_id an earlier row has; `hashes` are those of all rows, in order."""
+def find_duplicates(
+    scope: Scope, id_hashes: "array[int]", cuts: Sequence[Cut], *, pulse: Callable[[], None]
+) -> list[Problem]:
+    """The first hundred rows whose custom_id an earlier row has; `id_hashes` are those of all rows, in order."""
+    hashes = np.frombuffer(id_hashes, np.int64)
     ordered = np.sort(hashes)
     repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
     del ordered

@@ -5,20 +5,17 @@ Nothing is written to the database until the whole file was read; then everythin
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from uuid import UUID
 
-import numpy as np
 from django.db import transaction
 
 from anex.core.actors import system
-from anex.core.usage import Usage
 from inference.backends import registry
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
 from jobs.run import claims, conversion, estimates, sampling, selection
 from jobs.run.checkers import check_spans
-from jobs.run.checking import Found, Integers
 from jobs.run.claims import Claim, Interrupted
 from jobs.run.context import Context, load, room_for_output
 from jobs.run.cutting import Cut, Cutter
@@ -26,46 +23,12 @@ from jobs.run.drawing import Sampler
 from jobs.run.duplicates import find_duplicates
 from jobs.run.estimates import SampledRow
 from jobs.run.failures import fail_before_approval
-from jobs.run.problems import MAX_PROBLEMS, Problem
-from jobs.run.scope import MAX_ROWS, Counter, Scope
+from jobs.run.problems import Problem
+from jobs.run.scope import Counter, Scope
+from jobs.run.totals import Checked
 from jobs.services.transitions import advance
 from jobs.storage.interface import ObjectChanged, ObjectMissing
 from jobs.tolerance import SAMPLE_ROWS
-
-
-@dataclass(slots=True)
-class Checked:
-    """What a file came to; `media` is what the `media_rows` send together, text and media."""
-
-    problems: list[Problem] = field(default_factory=list)
-    id_hashes: list[Integers] = field(default_factory=list)
-    lines: int = 0
-    rows: int = 0
-    input_tokens: int = 0
-    longest_row_tokens: int = 0
-    media_rows: int = 0
-    media: Usage = field(default_factory=Usage)
-
-    def add(self, found: Found) -> None:
-        """Take what the next span came to."""
-        problems = [replace(problem, line=problem.line + self.lines) for problem in found.problems]
-        if self.rows + len(found.numbers) > MAX_ROWS:
-            line = self.lines + int(found.numbers[MAX_ROWS - self.rows])
-            problems = [problem for problem in problems if problem.line < line]
-            problems.append(Problem("too_many_rows", line, f"The input has more than {MAX_ROWS:,} rows."))
-        self.problems = (self.problems + problems)[:MAX_PROBLEMS]
-        self.id_hashes.append(found.id_hashes)
-        self.lines += found.lines
-        self.rows += len(found.numbers)
-        self.input_tokens += found.input_tokens
-        self.longest_row_tokens = max(self.longest_row_tokens, found.longest_row_tokens)
-        self.media_rows += found.media_rows
-        self.media += found.media
-
-    @property
-    def is_over(self) -> bool:
-        """Whether enough was found to say what is wrong."""
-        return len(self.problems) == MAX_PROBLEMS or self.rows > MAX_ROWS
 
 
 def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
@@ -89,9 +52,7 @@ def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
         if not checked.problems and not checked.rows:
             checked.problems.append(Problem("empty_file", 0, "The input file has no rows."))
         if not checked.problems:
-            hashes = np.concatenate(checked.id_hashes)
-            checked.id_hashes.clear()
-            checked.problems = find_duplicates(scope, hashes, cutter.cuts, pulse=pulse)
+            checked.problems = find_duplicates(scope, checked.id_hashes, cutter.cuts, pulse=pulse)
         may_run = not checked.problems and sampling.may_be_needed(context)
         to_run = sampling.rows_to_run(context, [SampledRow(*row) for row in sampler.rows]) if may_run else []
     except (ObjectChanged, ObjectMissing):

@@ -33,6 +33,7 @@ from jobs.run.cutting import Cutter
 from jobs.run.duplicates import find_duplicates
 from jobs.run.lines import read_lines
 from jobs.run.scope import Scope, Span, spans_of
+from jobs.run.totals import Checked
 from jobs.storage.local import LocalStore
 from tests.bench.memory import Watch
 
@@ -129,16 +130,13 @@ def watched() -> Iterator[dict[int, float]]:
 def whole_check(scope: Scope) -> tuple[int, float]:
     """All that a worker does but the database: rows and seconds."""
     started = time.monotonic()
-    cutter, hashes, lines = Cutter(scope), [], 0
+    cutter, checked = Cutter(scope), Checked()
     for found in check_spans(scope, pulse=lambda: None):
-        assert not found.problems, found.problems[0]
-        cutter.add(found.numbers + lines, found.starts, found.ends)
-        hashes.append(found.id_hashes)
-        lines += found.lines
+        cutter.add(found.numbers + checked.lines, found.starts, found.ends)
+        checked.add(found)
+        assert not checked.problems, checked.problems[0]
     cutter.cut()
-    every = np.concatenate(hashes)
-    hashes.clear()
-    assert find_duplicates(scope, every, cutter.cuts, pulse=lambda: None) == []
+    assert find_duplicates(scope, checked.id_hashes, cutter.cuts, pulse=lambda: None) == []
     return sum(cut.row_count for cut in cutter.cuts), time.monotonic() - started
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from anex.core.errors import Unavailable
@@ -51,8 +50,9 @@ def verdict(scope: Scope) -> Any:
     """What a check comes to, duplicates included."""
     cutter, sampler = Cutter(scope), Sampler(8, seed=3)
     checked = validation._check(scope, cutter, sampler, lambda: None)
-    hashes = np.concatenate(checked.id_hashes)
-    repeated = find_duplicates(scope, hashes, cutter.cuts, pulse=lambda: None) if not checked.problems else []
+    repeated = (
+        find_duplicates(scope, checked.id_hashes, cutter.cuts, pulse=lambda: None) if not checked.problems else []
+    )
     return checked.problems, repeated, checked.rows, checked.input_tokens, cutter.cuts, sampler.rows
 
 

@@ -1,6 +1,7 @@
 """The check of a file comes to the same whatever it is cut into, and to what checking line by line comes to."""
 
 import json
+from array import array
 from dataclasses import asdict
 from typing import Any
 
@@ -11,12 +12,12 @@ from hypothesis import strategies as st
 
 from inference import tokens
 from inference.requests import rows
-from jobs.run import checkers, checking, cutting, duplicates, lines, validation
+from jobs.run import checkers, checking, cutting, duplicates, lines, totals, validation
 from jobs.run.cutting import Cutter
 from jobs.run.drawing import Sampler
 from jobs.run.problems import Problem
 from jobs.run.scope import Scope
-from jobs.run.validation import Checked
+from jobs.run.totals import Checked
 from tests.jobs.run.driver import chat_line
 from tests.jobs.run.memory_store import scope_of
 
@@ -38,7 +39,7 @@ def check(scope: Scope, *, span: int, together: int = 512, chunk_bytes: int = 90
 
 def comparable(checked: Checked) -> dict[str, Any]:
     """All that adds up, the hashes in one list."""
-    return asdict(checked) | {"id_hashes": [number for some in checked.id_hashes for number in some.tolist()]}
+    return asdict(checked)
 
 
 def plain_check(data: bytes, scope: Scope) -> tuple[list[Problem], int, int]:
@@ -110,7 +111,7 @@ def test_first_hundred_duplicates_are_named_in_order_also_where_hashes_collide()
     scope = scope_of(data)
     checked, cuts, _ = check(scope, span=2000)
     assert (checked.rows, checked.problems) == (400, [])
-    hashes = np.concatenate(checked.id_hashes)
+    hashes = np.frombuffer(checked.id_hashes, np.int64)
     wanted = [
         (2 * row + 1, f"custom_id 'id-{row % 150}' was already used on line {2 * (row % 150) + 1}.")
         for row in range(150, 250)
@@ -118,13 +119,13 @@ def test_first_hundred_duplicates_are_named_in_order_also_where_hashes_collide()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(duplicates, "_TOGETHER", 64)
         for some in (hashes, hashes % 3, hashes * 0):
-            problems = duplicates.find_duplicates(scope, some, cuts, pulse=lambda: None)
+            problems = duplicates.find_duplicates(scope, array("q", some.tolist()), cuts, pulse=lambda: None)
             assert [(problem.line, problem.message) for problem in problems] == wanted
-        assert duplicates.find_duplicates(scope, np.arange(400), cuts, pulse=lambda: None) == []
+        assert duplicates.find_duplicates(scope, array("q", range(400)), cuts, pulse=lambda: None) == []
 
 
 def test_row_beyond_the_most_is_named_by_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validation, "MAX_ROWS", 7)
+    monkeypatch.setattr(totals, "MAX_ROWS", 7)
     data = "\n\n".join(chat_line(f"r{n}") for n in range(20)).encode() + b"\nnull"
     for span in (200, 10**6):
         checked, _, _ = check(scope_of(data), span=span)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from anex.core.errors import Unavailable
 from anex.core.usage import Usage
 from inference.catalogue.schema import Model, PackagedWeights
-from inference.counting import gguf, server, words
+from inference.counting import gguf, hf, server, words
 from inference.counting.server import CountingServer
 from inference.refusals import RowError
 from inference.requests.options import RowOptions
@@ -30,6 +30,8 @@ def count_rows(
 def _count_texts(model: Model, rows: Sequence[Row], counting_server: CountingServer | None) -> list[int | RowError]:
     if model.tokenizer == "words":
         return [words.count_row(row) for row in rows]
+    if model.tokenizer == "file":
+        return hf.load(model.files).count(rows, model_id=model.id)
     if model.tokenizer == "gguf" and isinstance(model.weights, PackagedWeights):
         chats = [row for row in rows if isinstance(row, ChatRow)]
         return gguf.load(model.weights).count(chats, model_id=model.id)

@@ -43,13 +43,14 @@ def read_settings(body: dict[str, Any], *, model: Model, profile: RowProfile) ->
     thinks = _thinks(enabled, effort, most)
     if thinks and model.reasoning == "none":
         raise row_error("reasoning_not_supported", "body.reasoning", model=model.id)
-    capped = thinks and model.takes_budget and model.id not in profile.uncapped
+    # The surface may take no cap for a model whose jobs take one (reference 000, reasoning).
+    takes_cap = model.realtime.takes_budget if model.realtime else model.takes_budget
     return OwnSettings(
         max_tokens=cap,
         sampling=sampling,
         thinks=thinks,
         effort=effort if thinks and effort in model.effort_levels else None,
-        thinking_tokens=most if capped else None,
+        thinking_tokens=most if thinks and takes_cap else None,
         excludes_reasoning=bool(excludes),
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from inference.catalogue.schema import Model
 from inference.refusals import RowError, row_error
-from inference.requests import chat, decisions, embeddings
+from inference.requests import chat, decision_answers, decisions, embeddings
 from inference.requests.chat import ChatRow
 from inference.requests.decisions import DecisionRow
 from inference.requests.embeddings import EmbeddingRow
@@ -53,7 +53,7 @@ def has_answer(row: Row, body: dict[str, Any]) -> bool:
     if isinstance(row, EmbeddingRow):
         return embeddings.has_answer(body)
     if isinstance(row, DecisionRow):
-        return decisions.has_answer(body)
+        return decision_answers.is_whole(row, body)
     return chat.has_answer(body)
 
 

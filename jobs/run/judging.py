@@ -9,7 +9,7 @@ import orjson
 from anex.core.usage import Usage
 from billing import pricing
 from inference.backends.answers import Answer
-from inference.requests import chat, embeddings
+from inference.requests import chat, decision_answers, embeddings
 from inference.requests import rows as requests
 from inference.requests.schema_process import answer_fault
 from jobs.run.outcomes import Count, Outcome, answered, refused
@@ -34,6 +34,8 @@ async def judge(
     body, error = answer.body, None
     if isinstance(request, requests.EmbeddingRow):
         body = embeddings.cut(request, body)
+    elif isinstance(request, requests.DecisionRow):
+        body = decision_answers.complete(request, body, usage=usage)
     elif isinstance(request, requests.ChatRow):
         if request.own and request.own.excludes_reasoning:
             body = chat.without_reasoning(body)

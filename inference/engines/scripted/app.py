@@ -12,10 +12,10 @@ import orjson
 from aiohttp import web
 
 from inference.counting.words import count_messages
+from inference.engines.refusals import Refusal, error_body
 from inference.engines.scripted import bodies, chat, completions, decisions, embeddings
 from inference.engines.scripted.faults import Directives, Faults, Plan, directives
 from inference.engines.scripted.options import Options
-from inference.engines.scripted.refusals import Refusal, error_body
 from inference.engines.scripted.words import last_user_text, pieces
 
 VERSION = "0.32.0+scripted"

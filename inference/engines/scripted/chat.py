@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 
 from inference.counting.words import count_messages
+from inference.engines.refusals import Refusal, check_context
 from inference.engines.scripted import tools
 from inference.engines.scripted.faults import Directives
 from inference.engines.scripted.prose import cut, digest, sentence
-from inference.engines.scripted.refusals import Refusal, check_context
 from inference.engines.scripted.schemas import Filler, Supply, Unfillable
 from inference.engines.scripted.words import count_media, pieces
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from inference.counting.words import count_words
+from inference.engines.refusals import Refusal, check_context
 from inference.engines.scripted import bodies
-from inference.engines.scripted.refusals import Refusal, check_context
 
 
 def inputs_of(request: Mapping[str, Any]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from inference.requests import chat
+from inference.requests import chat, typed
 from inference.requests import rows as requests
 from inference.requests.response_format import constrains
 from inference.requests.thinking import leaves_budget_open
@@ -34,5 +34,5 @@ def _budgeted(context: Context) -> bool:
 
 def _thinks(context: Context, drawn: SampledRow) -> bool:
     line = context.store.read_range(context.input_key, drawn.start, drawn.end, etag=context.input_etag)
-    row = requests.parse(line.rstrip(b"\r\n"), model=context.model, options=context.options)
+    row = typed.reader(context.model, context.options)(line)
     return isinstance(row, requests.ChatRow) and chat.thinks(row, context.model)

@@ -17,6 +17,7 @@ from inference.counting.chats import Chats
 from inference.counting.template import compile_file
 from inference.refusals import RowError
 from inference.requests.decisions import question_texts
+from inference.requests.embeddings import as_messages
 from inference.requests.rows import ChatRow, DecisionRow, EmbeddingRow, Row
 
 # The special tokens of a tokenizer_config.json that templates know by name.
@@ -43,13 +44,24 @@ class HfTokenizer:
             return self.chats.count(chats, model_id=model_id, count_prompts=self._count)
         if decisions := [row for row in rows if isinstance(row, DecisionRow)]:
             return list(self._count_decisions(decisions))
-        # The text verbatim, between the special tokens that the model is given with every text.
-        texts = [row.input for row in rows if isinstance(row, EmbeddingRow)]
-        return list(self._count(texts, add_special_tokens=True))
+        return self._count_embeddings([row for row in rows if isinstance(row, EmbeddingRow)], model_id)
 
     def _count(self, texts: list[str], *, add_special_tokens: bool = False) -> Iterable[int]:
         # The batch is encoded by several threads and without offsets, and no list of its ids is made.
         return map(len, self.tokenizer.encode_batch_fast(texts, add_special_tokens=add_special_tokens))
+
+    def _count_embeddings(self, rows: list[EmbeddingRow], model_id: str) -> list[int | RowError]:
+        """A text verbatim, between the special tokens that the model is given with every text; parts as a chat."""
+        texts = iter(self._count([row.input for row in rows if isinstance(row.input, str)], add_special_tokens=True))
+        chats = [
+            ChatRow(row.custom_id, as_messages(row.input), {"add_generation_prompt": False}, None, None)
+            for row in rows
+            if not isinstance(row.input, str)
+        ]
+        if chats and self.chats is None:
+            raise Unavailable(f"Model {model_id} has no chat template here: its parts cannot be counted.")
+        counts = iter(self.chats.count(chats, model_id=model_id, count_prompts=self._count) if self.chats else ())
+        return [next(texts) if isinstance(row.input, str) else next(counts) for row in rows]
 
     def _count_decisions(self, rows: list[DecisionRow]) -> Iterable[int]:
         texts = [[row.text, *question_texts(row)] for row in rows]

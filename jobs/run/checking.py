@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from anex.core.usage import Usage
 from inference import tokens
+from inference.media.probe import Patience
 from inference.requests import rows as requests
 from inference.requests import typed
-from jobs.run.fitting import misfit
+from jobs.run.fitting import misfit, taken
 from jobs.run.lines import Block, read_span
 from jobs.run.problems import MAX_PROBLEMS, Problem
 from jobs.run.scope import Scope, Span
@@ -85,6 +86,7 @@ class _Checker:
         self._scope = scope
         self._pulse = pulse
         self._read = typed.reader(scope.model, scope.options)
+        self._patience = Patience()
         self._places: list[tuple[Integers, ...]] = []
         self._hashes: list[Integers] = []
         self._most_tokens = scope.model.context_tokens - (scope.options.max_output_tokens or 1)
@@ -146,7 +148,13 @@ class _Checker:
             return []
         found, scope = self.found, self._scope
         self._hashes.append(np.fromiter(map(hash, [row.custom_id for row in rows]), np.int64, len(rows)))
-        counts = tokens.count_rows(scope.model, rows, options=scope.options, counting_server=scope.counting_server)
+        counts = tokens.count_rows(
+            scope.model,
+            rows,
+            options=scope.options,
+            counting_server=scope.counting_server,
+            patience=self._patience,
+        )
         if _are_plain(counts):
             amounts = [count.input_tokens for count in counts]
             found.input_tokens += sum(amounts)
@@ -161,7 +169,7 @@ class _Checker:
             return self._problem(place, count)
         found = self.found
         found.input_tokens += count.input_tokens
-        found.longest_row_tokens = max(found.longest_row_tokens, count.input_tokens)
+        found.longest_row_tokens = max(found.longest_row_tokens, taken(self._scope, row, count))
         if count.has_media:
             found.media_rows += 1
             found.media += count

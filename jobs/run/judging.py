@@ -62,6 +62,16 @@ def refuse(row: int, request: requests.Row, answer: Answer) -> Outcome:
     return refused(row, request.custom_id, message, "invalid_request_error")
 
 
+def refuse_media(row: int, request: requests.Row, error: requests.RowError) -> Outcome:
+    """The outcome of a row whose media cannot be served: free.
+
+    What its own bytes are to blame for counts among the rows refused because of their input (003, format_error_rows).
+    """
+    unfit = error.code in ("media_unreadable", "media_length_mismatch")
+    kind = error.code if unfit or error.code == "media_unreachable" else "invalid_request_error"
+    return refused(row, request.custom_id, error.message, kind, count="format_error" if unfit else "error")
+
+
 def text_of(body: dict[str, Any]) -> str:
     """The text of a chat answer."""
     return _member(body, "content")

@@ -14,7 +14,7 @@ from anex.core.actors import system
 from inference.backends import registry
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
-from jobs.run import claims, conversion, estimates, sampling, selection
+from jobs.run import claims, conversion, estimates, probing, sampling, selection
 from jobs.run.checkers import check_spans
 from jobs.run.claims import Claim, Interrupted
 from jobs.run.context import Context, load, room_for_output
@@ -53,6 +53,8 @@ def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
             checked.problems.append(Problem("empty_file", 0, "The input file has no rows."))
         if not checked.problems:
             checked.problems = find_duplicates(scope, checked.id_hashes, cutter.cuts, pulse=pulse)
+        if not checked.problems:
+            probing.refine(context, checked, cutter.cuts, go_on=go_on)
         may_run = not checked.problems and sampling.may_be_needed(context)
         to_run = sampling.rows_to_run(context, [SampledRow(*row) for row in sampler.rows]) if may_run else []
     except (ObjectChanged, ObjectMissing):

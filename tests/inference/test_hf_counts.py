@@ -106,6 +106,15 @@ def test_settings_and_special_tokens_reach_the_template(files: Files, tmp_path: 
     assert tokenizer.count([chat(user("a")), chat(user("a"), reasoning_effort="low")], model_id="m") == [2, 5]
 
 
+def test_embedding_with_media_is_counted_as_the_chat_it_becomes(files: Files, tmp_path: Path) -> None:
+    (tmp_path / "parts.jinja").write_text(EITHER + "{% if add_generation_prompt %} assistant{% endif %}")
+    rows = [EmbeddingRow("r", "a b", 4), EmbeddingRow("r", [text("a"), {"type": "image_url"}], 4)]
+    tokenizer = hf.load(Files(files.tokenizer, None, tmp_path / "parts.jinja"))
+    assert tokenizer.count(rows, model_id="m") == [2, 4]
+    with pytest.raises(Unavailable, match="no chat template"):
+        hf.load(Files(files.tokenizer)).count(rows, model_id="m")
+
+
 def test_embedding_text_is_counted_verbatim_with_its_special_tokens() -> None:
     model = get("minilm-l6-v2")
     assert model is not None

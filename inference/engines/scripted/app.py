@@ -52,7 +52,7 @@ class Engine:
         for path, read, answer in (
             ("/v1/chat/completions", _chat_prompt, self._chat),
             ("/v1/completions", completions.prompt_of, self._completion),
-            ("/v1/embeddings", lambda request: embeddings.inputs_of(request)[0], self._embedding),
+            ("/v1/embeddings", embeddings.prompt_of, self._embedding),
             ("/v1/systemone", decisions.state_of, self._decision),
         ):
             app.router.add_post(path, self._handler(read, answer))

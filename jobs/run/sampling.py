@@ -11,7 +11,7 @@ from jobs.run.estimates import SampledRow
 
 
 def may_be_needed(context: Context) -> bool:
-    """Whether answers may have to be measured: only a chat row writes, and caps may be given, by the job or its rows."""
+    """Whether answers may have to be measured: only a chat row writes, and the job or its rows may give caps."""
     if context.model.task != "chat" or context.options.profile.keeps_own_settings:
         return False
     return context.options.max_output_tokens is None or _budgeted(context)

@@ -9,7 +9,7 @@ from anex.core.errors import InvalidRequest
 from inference.catalogue.schema import Model
 from inference.media.parts import MediaPart
 from inference.refusals import RowError, row_error
-from inference.requests.content import upstream_messages
+from inference.requests.content import frame_rate, upstream_messages
 from inference.requests.messages import read_messages
 from inference.requests.options import RowOptions
 from inference.requests.own_settings import OwnSettings, read_settings
@@ -62,7 +62,7 @@ def write(row: ChatRow, *, served_name: str, model: Model, options: RowOptions, 
     max_tokens = output_cap(row, max_tokens)
     messages = upstream_messages(row.messages, row.media) if row.media else row.messages
     body: dict[str, Any] = {"model": served_name, "messages": messages, "max_tokens": max_tokens}
-    body |= _frame_rate(row, model, options)
+    body |= frame_rate(row.media, model, fps=options.video_fps)
     if row.own:
         body |= row.own.sampling
     if row.temperature is not None:
@@ -100,21 +100,6 @@ def without_reasoning(body: dict[str, Any]) -> dict[str, Any]:
     choice = body["choices"][0]
     message = {name: value for name, value in choice["message"].items() if name != "reasoning_content"}
     return body | {"choices": [choice | {"message": message}, *body["choices"][1:]]}
-
-
-def _frame_rate(row: ChatRow, model: Model, options: RowOptions) -> dict[str, Any]:
-    """How vLLM is told another sampling rate than the model's own.
-
-    Its loader hands on every frame, and the model's processor samples them; else the loader would take 32 of them
-    whatever the clip.
-    """
-    fps, video = options.video_fps, model.media.video if model.media else None
-    if fps is None or video is None or fps == video.default_fps or all(part.modality != "video" for part in row.media):
-        return {}
-    return {
-        "media_io_kwargs": {"video": {"num_frames": -1}},
-        "mm_processor_kwargs": {"fps": fps, "do_sample_frames": True},
-    }
 
 
 def _budget(row: ChatRow, model: Model, options: RowOptions, max_tokens: int) -> int | None:

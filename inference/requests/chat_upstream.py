@@ -11,7 +11,7 @@ from inference.media.lengths import Measured
 from inference.media.parts import MediaPart
 from inference.media.rates import context_tokens, longest_ms
 from inference.requests.chat_request import ChatRequest
-from inference.requests.content import upstream_messages
+from inference.requests.content import frame_rate, upstream_messages
 from inference.requests.thinking import fit_budget
 from inference.requests.tools import in_plain_text, keeps_tools, upstream_tools
 
@@ -32,6 +32,8 @@ def write(request: ChatRequest, *, served_name: str, model: Model) -> bytes:
     if request.media:
         messages = upstream_messages(messages, request.media)
     body: dict[str, Any] = {"model": served_name, "messages": messages, **_STREAMING, **request.sampling}
+    if request.media:
+        body |= frame_rate(request.media, model)
     if request.max_tokens is not None:
         body["max_tokens"] = request.max_tokens
     if request.top_logprobs is not None:

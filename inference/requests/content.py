@@ -53,6 +53,21 @@ def upstream_messages(messages: Sequence[dict[str, Any]], media: Sequence[MediaP
     ]
 
 
+def frame_rate(media: Sequence[MediaPart], model: Model, *, fps: float | None = None) -> dict[str, Any]:
+    """How vLLM is told the sampling rate of clips, the model's own too, on models that take one.
+
+    Its loader hands on every frame, and the model's processor samples them; else the loader would take 32 of them
+    whatever the clip.
+    """
+    video = model.media.video if model.media else None
+    if video is None or video.max_fps is None or all(part.modality != "video" for part in media):
+        return {}
+    return {
+        "media_io_kwargs": {"video": {"num_frames": -1}},
+        "mm_processor_kwargs": {"fps": fps or video.default_fps, "do_sample_frames": True},
+    }
+
+
 def _read(part: object, at: str, model: Model, media: list[MediaPart], rules: PartRules) -> dict[str, Any]:
     found = read_part(part, at=at, model=model, rules=rules)
     if isinstance(found, TextPart):

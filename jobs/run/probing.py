@@ -7,7 +7,7 @@ extension (001, supported formats). Everything is bounded: addresses, time for e
 
 import dataclasses
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
@@ -24,11 +24,12 @@ from inference.media.rates import count_media
 from inference.refusals import RowError
 from inference.requests import rows as requests
 from jobs.run import hosted
-from jobs.run.checking import COUNTED_TOGETHER, Checked
 from jobs.run.claims import Interrupted
 from jobs.run.context import Context
-from jobs.run.failures import Problem
+from jobs.run.cutting import Cut
 from jobs.run.lines import read_lines
+from jobs.run.problems import Problem
+from jobs.run.totals import Checked
 
 log = logging.getLogger(__name__)
 
@@ -50,14 +51,14 @@ class _Clip:
     times: int = 0
 
 
-def refine(context: Context, checked: Checked, *, go_on: Callable[[], bool]) -> None:
+def refine(context: Context, checked: Checked, cuts: Sequence[Cut], *, go_on: Callable[[], bool]) -> None:
     """Lower the totals of `checked` by what hosts tell of its clips, or note the problem that ends the job.
 
     Reads the file once more, where it has clips. Raises Interrupted soon after `go_on` says no.
     """
     if not checked.media.clips:
         return
-    clips = _clips(context, go_on)
+    clips = _clips(context, cuts, go_on)
     answers = _ask_all(list(clips.values()), go_on)
     refused = [(clip.line, answer) for clip, answer in answers if isinstance(answer, RowError)]
     checked.problems += [Problem(error.code, line, error.message, error.param) for line, error in refused]
@@ -73,11 +74,11 @@ def refine(context: Context, checked: Checked, *, go_on: Callable[[], bool]) -> 
         hosted.store_lengths(context.store, context.job_id, lengths)
 
 
-def _clips(context: Context, go_on: Callable[[], bool]) -> dict[str, _Clip]:
+def _clips(context: Context, cuts: Sequence[Cut], go_on: Callable[[], bool]) -> dict[str, _Clip]:
     """The first clips that hosts may be asked about, and how often each is named in all of the file."""
     clips: dict[str, _Clip] = {}
     heads = 0
-    for line, part in _hosted_parts(context, go_on):
+    for line, part in _hosted_parts(context, cuts, go_on):
         name = hosted.name_of(part)
         if (clip := clips.get(name)) is None:
             heads += part.format is None
@@ -91,18 +92,19 @@ def _clips(context: Context, go_on: Callable[[], bool]) -> dict[str, _Clip]:
     return {name: clip for name, clip in clips.items() if clip.times or clip.part.format is None}
 
 
-def _hosted_parts(context: Context, go_on: Callable[[], bool]) -> Iterator[tuple[int, MediaPart]]:
-    blocks = context.store.stream(context.input_key, etag=context.input_etag)
-    for place, line in enumerate(read_lines(blocks)):
-        if place % COUNTED_TOGETHER == 0 and not go_on():
+def _hosted_parts(context: Context, cuts: Sequence[Cut], go_on: Callable[[], bool]) -> Iterator[tuple[int, MediaPart]]:
+    """The clips on hosts in the order of the file, each with the number of its line."""
+    for cut in cuts:
+        if not go_on():
             raise Interrupted
-        text = line.text or b""
-        if b"https:" not in text or (b"video_url" not in text and b"audio_url" not in text):
-            continue
-        row = requests.parse(text, model=context.model, options=context.options)
-        for part in requests.media_of(row):
-            if part.url is not None and part.modality != "image":
-                yield line.number, part
+        blob = context.store.read_range(context.input_key, cut.start, cut.end, etag=context.input_etag)
+        for line in read_lines(blob):
+            if b"http" not in line.text or (b"video_url" not in line.text and b"audio_url" not in line.text):
+                continue
+            row = requests.parse(line.text, model=context.model, options=context.options)
+            for part in requests.media_of(row):
+                if part.url is not None and part.modality != "image":
+                    yield cut.line + line.number - 1, part
 
 
 def _ask_all(clips: list[_Clip], go_on: Callable[[], bool]) -> list[tuple[_Clip, Measured | RowError | None]]:

@@ -120,7 +120,7 @@ class ChunkRun:
     def _read(self) -> list[tuple[int, bytes]]:
         start, end = self.claim.byte_start, self.claim.byte_end
         blob = self._context.store.read_range(self._context.input_key, start, end, etag=self._context.input_etag)
-        lines = (line.text or b"" for line in read_lines([blob]))
+        lines = (line.text for line in read_lines(blob))
         return [(row, text) for row, text in enumerate(lines) if self.claim.done[row] == "0"]
 
     def _halted(self) -> bool:

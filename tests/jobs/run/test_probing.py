@@ -13,8 +13,9 @@ from inference.media.probe import Patience
 from inference.requests import rows as requests
 from jobs.models import Job
 from jobs.run import context, fetching, probing
-from jobs.run.checking import Checked
 from jobs.run.claims import Interrupted
+from jobs.run.cutting import Cut
+from jobs.run.totals import Checked
 from jobs.storage import keys, store
 from tests import https
 from tests.inference.media import clips
@@ -132,7 +133,8 @@ def test_nobody_is_asked_once_the_time_is_over(
 def test_a_worker_that_stops_is_not_held_up(acme: Organization, host: https.Server) -> None:
     job = submit(acme, chat_line("row", [by_url("video", host.url("/clip.mp4"))]).encode(), model_id="scripted-media")
     with pytest.raises(Interrupted):
-        probing.refine(context.load(job.pk), Checked(media=Usage(clips=1)), go_on=lambda: False)
+        cuts = [Cut(first_row=0, row_count=1, line=1, start=0, end=job.input.size_bytes or 0)]
+        probing.refine(context.load(job.pk), Checked(media=Usage(clips=1)), cuts, go_on=lambda: False)
 
 
 def test_a_clip_that_grew_since_it_was_priced_fails_its_row(acme: Organization, host: https.Server) -> None:

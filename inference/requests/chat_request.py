@@ -7,6 +7,7 @@ from typing import Any, Final
 import orjson
 from msgspec import Struct
 
+from anex.core.errors import InvalidRequest
 from inference.catalogue.schema import Model
 from inference.media.formats import Modality
 from inference.media.parts import CHAT_PARTS, MediaPart
@@ -63,6 +64,8 @@ def read(body: dict[str, Any], *, model: Model, profile: Profile) -> ChatRequest
         return _read(body, model, profile)
     except RowError as error:
         raise refused(error, profile) from None
+    except InvalidRequest as error:
+        raise _malformed(error) from None
 
 
 def check_schemas(request: ChatRequest) -> None:
@@ -71,7 +74,10 @@ def check_schemas(request: ChatRequest) -> None:
     Only requests with `schemas` need it; a schema seen lately is answered from a cache.
     """
     for param, schema in request.schemas:
-        check_schema(schema, param)
+        try:
+            check_schema(schema, param)
+        except InvalidRequest as error:
+            raise _malformed(error) from None
 
 
 def _read(body: dict[str, Any], model: Model, profile: Profile) -> ChatRequest:
@@ -132,6 +138,11 @@ def _check_fields(body: dict[str, Any], model: Model, profile: Profile) -> None:
         raise row_error("several_choices", "body.n")
     if not isinstance(body.get("structured_outputs"), bool | None):
         raise row_error("wrong_type", "body.structured_outputs", expected="true or false")
+
+
+def _malformed(error: InvalidRequest) -> InvalidRequest:
+    """A format's refusal under the code that every malformed request has (reference 000, status codes)."""
+    return InvalidRequest(error.message, param=error.param)
 
 
 def _forms(value: object, use: ToolUse) -> tuple[dict[str, Any] | None, tuple[tuple[str, bytes], ...]]:

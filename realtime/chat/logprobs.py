@@ -27,16 +27,17 @@ class Aligner:
             self._begin(text)
         return self._release()
 
-    def end(self, text: str, *, turn_ended: bool, stop: object) -> list[Entry]:
-        """The entries that are left. `text` is the last of the answer, `stop` the stop string it met, if any.
+    def end(self, entries: list[Entry], text: str, *, cut: bool, stop: object) -> list[Entry]:
+        """The last entries and those that are left. `stop` is the stop string that the answer met, if any.
 
-        `turn_ended` says that the last entry may be the token that ended the turn.
+        The last entry may be the token that ended the turn, unless the answer was cut off at its cap.
         """
+        self._kept += entries
         if not self._begun and text:
             self._begin(text)
         if isinstance(stop, str):
             self._strike(stop)
-        elif turn_ended and self._kept and not _ends_with(text, self._kept[-1]):
+        elif entries and not cut and not _ends_with(text, self._kept[-1]):
             self._kept.pop()
         if not self._begun:
             self._begin("")

@@ -87,11 +87,10 @@ class Reader:
         told = choice.get("logprobs")
         given = told.get("content") if isinstance(told, dict) else None
         entries = [entry for entry in given if isinstance(entry, dict)] if isinstance(given, list) else []
-        ready = self._aligner.add(entries, content)
-        if (reason := choice.get("finish_reason")) is not None:
-            turn_ended = bool(entries) and reason != "length"
-            ready += self._aligner.end(content, turn_ended=turn_ended, stop=choice.get("stop_reason"))
-        return ready
+        reason = choice.get("finish_reason")
+        if reason is None:
+            return self._aligner.add(entries, content)
+        return self._aligner.end(entries, content, cut=reason == "length", stop=choice.get("stop_reason"))
 
     def _finish(self, reason: object) -> str:
         """The reason as OpenAI names it: `tool_calls` comes with calls alone, and a named function ends in `stop`."""

@@ -17,6 +17,8 @@ from inference.requests.tools import in_plain_text, keeps_tools, upstream_tools
 
 # An answer that is not streamed is put together here: so a client that leaves is noticed, and pays for what there was.
 _STREAMING: Final = {"stream": True, "stream_options": {"include_usage": True, "continuous_usage_stats": True}}
+# llama.cpp takes 0 for no log probabilities at all; further ones than were asked for are cut from the answer.
+_LEAST_TOP_LOGPROBS: Final = 1
 # What a chat template may write around each message and once per prompt, in tokens, on top of the request's own bytes.
 _PER_MESSAGE: Final = 32
 _PER_PROMPT: Final = 512
@@ -37,7 +39,7 @@ def write(request: ChatRequest, *, served_name: str, model: Model) -> bytes:
     if request.max_tokens is not None:
         body["max_tokens"] = request.max_tokens
     if request.top_logprobs is not None:
-        body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
+        body |= {"logprobs": True, "top_logprobs": max(request.top_logprobs, _LEAST_TOP_LOGPROBS)}
     if request.template_settings:
         body["chat_template_kwargs"] = request.template_settings
     budget = fit_budget(request.thinking_tokens, request.max_tokens)

@@ -14,6 +14,8 @@ from inference.requests.decisions import DecisionRow
 from inference.requests.profiles import Profile
 
 _ENGLISH: Final = frozenset({"en", "eng", "english"})
+# The beginning of a state tells its script.
+_READ_FOR_SCRIPT: Final = 4096
 # The last letter of the Latin blocks: Latin Extended-B.
 _LAST_LATIN: Final = "\u024f"
 _LATIN_FURTHER: Final = ("\u1e00", "\u1eff")
@@ -32,7 +34,7 @@ def read(body: dict[str, Any], *, model: Model, profile: Profile) -> DecisionRow
         request = decisions.read("", body, model=model)
         for name, question in request.questions.items():
             if reason := decisions.fault_of(question):
-                raise row_error("unanswerable", f"body.questions.{name}", name=name[:64], reason=reason)
+                raise row_error("unanswerable", f"body.questions.{name[:64]}", name=name[:64], reason=reason)
     except RowError as error:
         raise refused(error, profile) from None
     return request
@@ -88,6 +90,6 @@ def _is_latin(request: DecisionRow) -> bool:
         return request.lang.lower().replace("_", "-").split("-")[0] in _ENGLISH
     if request.text.isascii():
         return True
-    letters = [letter for letter in request.text if letter.isalpha()]
+    letters = [letter for letter in request.text[:_READ_FOR_SCRIPT] if letter.isalpha()]
     low, high = _LATIN_FURTHER
     return 2 * sum(letter <= _LAST_LATIN or low <= letter <= high for letter in letters) >= len(letters)

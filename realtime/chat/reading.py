@@ -86,11 +86,16 @@ class Reader:
         assert self._aligner
         told = choice.get("logprobs")
         given = told.get("content") if isinstance(told, dict) else None
-        entries = [entry for entry in given if isinstance(entry, dict)] if isinstance(given, list) else []
+        entries = [self._cut(entry) for entry in given if isinstance(entry, dict)] if isinstance(given, list) else []
         reason = choice.get("finish_reason")
         if reason is None:
             return self._aligner.add(entries, content)
         return self._aligner.end(entries, content, cut=reason == "length", stop=choice.get("stop_reason"))
+
+    def _cut(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """An entry with no more alternatives than were asked for."""
+        others = entry.get("top_logprobs")
+        return entry | {"top_logprobs": others[: self._request.top_logprobs] if isinstance(others, list) else []}
 
     def _finish(self, reason: object) -> str:
         """The reason as OpenAI names it: `tool_calls` comes with calls alone, and a named function ends in `stop`."""

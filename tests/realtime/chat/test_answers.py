@@ -149,7 +149,7 @@ def test_nan_and_what_follows_the_end_are_harmless() -> None:
     odd = b'{"choices": [{"delta": {"content": "a"}, "logprobs": {"content": [{"token": "a", "logprob": -Infinity}]}}]}'
     found = both(request(logprobs=True), ROLE, odd, chunk(finish="stop"), chunk({"content": "b"}, finish="stop"))
     assert found["message"]["content"] == "a"
-    assert found["logprobs"]["content"] == [{"token": "a", "logprob": None}]
+    assert found["logprobs"]["content"] == [{"token": "a", "logprob": None, "top_logprobs": []}]
 
 
 def test_an_unknown_reason_ends_an_answer_like_any_other() -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,6 +66,14 @@ def test_tokens_of_a_stop_string_are_left_out(last: list[str], content: str, kep
     events += [chunk({"content": ""}, tokens=[token]) for token in last[:-1]]
     events.append(chunk({"content": content[3:]}, finish="stop", tokens=last[-1:], stop_reason="END"))
     assert tokens(*events, stop=["END", "longer stop"]) == (content, kept)
+
+
+@pytest.mark.parametrize("asked", [0, 1, 3])
+def test_there_are_as_many_alternatives_as_were_asked_for(asked: int) -> None:
+    entry = {"token": "a", "logprob": 0.0, "top_logprobs": [{"token": "a"}, {"token": "b"}]}
+    choice = {"delta": {"content": "a"}, "logprobs": {"content": [entry]}, "finish_reason": "length"}
+    found = both(request(logprobs=True, top_logprobs=asked), orjson.dumps({"choices": [choice]}))
+    assert len(found["logprobs"]["content"][0]["top_logprobs"]) == min(asked, 2)
 
 
 def test_a_part_of_a_character_counts_as_text() -> None:

@@ -36,13 +36,14 @@ _SENTENCES: Final[dict[str, str]] = {
     "no_encoder": "model '{model}' does not support {modality} input: remove the part or choose a model that takes it",
     "media_not_served": "{modality} input is not served here for model '{model}': send text parts only",
     "invalid_media_url": "{param} must be an https:// URL or a data: URI",
+    "media_url_too_long": "{param} is longer than {most} characters: give a shorter URL",
     "not_base64_uri": "{param} is a data: URI without base64 data: write data:<media type>;base64,<data>",
     "data_prefix": "{param} must be bare base64: remove its data: prefix, or send the clip as an audio_url part",
     "invalid_base64": "{param} is not valid base64: padded, of the standard alphabet and without line breaks",
     "media_too_large": "an embedded {item} exceeds the size limit (max {limit} MB)",
     "unsupported_format": "{param}: {found} is not a supported {modality} format; supported are {supported}",
     "format_contradicted": "{param} is declared as {declared}, but its first bytes are {found}",
-    "invalid_duration": "{param} must be a number of seconds above 0",
+    "invalid_duration": "{param} must be a number of seconds above 0, at most {most}",
     "audio_too_long": "Row '{row}': audio duration {seconds}s exceeds the {most}s maximum for model '{model}'. "
     "Shorten or split this audio input.",
     "audio_estimated_too_long": "Row '{row}': audio duration, estimated at {seconds}s from its size, exceeds the "

@@ -41,10 +41,22 @@ def count_rows(
     needs `counting_server`, a live server of that model. `patience` bounds what clips with hostile headers may cost.
     Raises `Unavailable` where counting cannot be done now.
     """
-    texts = rows if model.tokenizer in _WRITES_MARKS else [_without_media(row) for row in rows]
-    counts = _count_texts(model, texts, counting_server)
+    counts = count_texts(model, rows, counting_server=counting_server)
     return [
         count if isinstance(count, RowError) else _with_media(model, row, count, options, patience)
+        for row, count in zip(rows, counts, strict=True)
+    ]
+
+
+def count_texts(
+    model: Model, rows: Sequence[Row], *, counting_server: CountingServer | None = None
+) -> list[int | RowError]:
+    """As `count_rows`, the tokens of each row without its pictures and clips, but with the marks around them."""
+    if model.tokenizer in _WRITES_MARKS:
+        return _count(model, rows, counting_server)
+    counts = _count(model, [_without_media(row) for row in rows], counting_server)
+    return [
+        count if isinstance(count, RowError) else count + MARK_TOKENS * len(media_of(row))
         for row, count in zip(rows, counts, strict=True)
     ]
 
@@ -65,7 +77,6 @@ def _with_media(
     media = media_of(row)
     if not media:
         return Usage(input_tokens=text_tokens)
-    text_tokens += 0 if model.tokenizer in _WRITES_MARKS else MARK_TOKENS * len(media)
     name = shortened(row.custom_id)
     try:
         items = [measure(part, patience=patience) for part in media]
@@ -76,7 +87,7 @@ def _with_media(
     return usage
 
 
-def _count_texts(model: Model, rows: Sequence[Row], counting_server: CountingServer | None) -> list[int | RowError]:
+def _count(model: Model, rows: Sequence[Row], counting_server: CountingServer | None) -> list[int | RowError]:
     if model.tokenizer == "words":
         return [words.count_row(row) for row in rows]
     if model.tokenizer == "file":

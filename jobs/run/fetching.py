@@ -49,7 +49,7 @@ class Halted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A row whose media is all inline, what its items are charged as (without tokens), and the bytes they added."""
+    """A row whose media is all inline, what its items were priced as, and the bytes they added."""
 
     request: requests.Row
     media: Usage = NOTHING

@@ -70,8 +70,7 @@ def refine(context: Context, checked: Checked, cuts: Sequence[Cut], *, go_on: Ca
             lengths[hosted.name_of(clip.part)] = answer
             checked.media = _less(checked.media, saved, clip.times)
             checked.input_tokens -= saved.input_tokens * clip.times
-    if lengths:
-        hosted.store_lengths(context.store, context.job_id, lengths)
+    hosted.store_lengths(context.store, context.job_id, lengths)
 
 
 def _clips(context: Context, cuts: Sequence[Cut], go_on: Callable[[], bool]) -> dict[str, _Clip]:

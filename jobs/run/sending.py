@@ -154,7 +154,7 @@ class Sender:
         card, usage, length = self._context.card, answer.usage, None
         try:
             if usage is None:
-                usage = await self._threads.call(self._count, request, answer.body, server)
+                usage = await self._threads.call(self._count, ready, answer.body, server)
             if card is None and isinstance(request, requests.ChatRow):
                 length = await self._threads.call(measuring.measure, self._context, request, answer, usage, server)
         except Unavailable as error:
@@ -172,12 +172,13 @@ class Sender:
             job, model = self._context.job_id, server.model_id
             log.warning("job %s: a server of %s reported impossible usage, which was clamped", job, model)
 
-    def _count(self, request: requests.Row, body: dict[str, Any], server: Server) -> Usage:
+    def _count(self, ready: Prepared, body: dict[str, Any], server: Server) -> Usage:
         """Tokens by our own count, for a server that reported none: an answer is never free by accident."""
+        request = ready.request
+        read = measuring.count_read(self._context, request, ready.media, server)
         if not isinstance(request, requests.ChatRow):
-            return measuring.count_rows(self._context, [request], server)[0]
-        (read,) = measuring.count_rows(self._context, [request], server)
+            return Usage(input_tokens=read)
         texts = [judging.thinking_of(body), judging.text_of(body)]
         written = measuring.count_texts(self._context, request, texts, server)
         most = requests.output_cap(request, self._context.output_cap)
-        return dataclasses.replace(read, output_tokens=min(written, most))
+        return Usage(input_tokens=read, output_tokens=min(written, most))

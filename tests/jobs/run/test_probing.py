@@ -107,6 +107,19 @@ def test_a_host_that_tells_nothing_of_use_leaves_the_row_at_its_ceiling(
     assert store().stat(keys.media_lengths(job.pk)) is None
 
 
+def test_what_a_broken_off_check_was_told_is_forgotten(acme: Organization, host: https.Server) -> None:
+    """Otherwise a row priced at the ceiling would be held to a length that its price never knew."""
+    serve(host, "/clip.mp4", MP4)
+    line = chat_line("row", [by_url("video", host.url("/clip.mp4"))]).encode()
+    job = submit(acme, line, model_id="scripted-media")
+    cuts = [Cut(first_row=0, row_count=1, line=1, start=0, end=len(line))]
+    checked = Checked(media=Usage(CEILING, clips=1, video_ms=60_000), media_rows=1)
+    probing.refine(context.load(job.pk), checked, cuts, go_on=lambda: True)
+    host.answer("/clip.mp4", 404, b"")
+    assert validate(job).est_input_tokens == PROMPT + CEILING
+    assert context.load(job.pk).lengths == {}
+
+
 def test_a_host_that_serves_no_ranges_tells_a_size(acme: Organization, host: https.Server) -> None:
     host.answer("/clip.mp3", 200, bytes(80_000))
     job = check(acme, by_url("audio", host.url("/clip.mp3")))

@@ -85,10 +85,10 @@ _SENTENCES: Final[dict[str, str]] = {
 _QUOTED_CHARACTERS: Final = 64
 
 
-def shortened(custom_id: str) -> str:
-    """A custom_id as a sentence names its row: it may be as long as its line."""
-    shown = custom_id[:_QUOTED_CHARACTERS]
-    return shown if shown == custom_id else f"{shown}…"
+def shortened(name: str) -> str:
+    """A custom_id or a field as a sentence names it: it may be as long as its line."""
+    shown = name[:_QUOTED_CHARACTERS]
+    return shown if shown == name else f"{shown}…"
 
 
 def row_error(code: str, param: str | None = None, **facts: object) -> RowError:

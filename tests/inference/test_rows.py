@@ -236,3 +236,12 @@ def test_earlier_thinking_reaches_the_server_under_both_of_its_names(name: str) 
         "reasoning": "2 + 2",
         "reasoning_content": "2 + 2",
     }
+
+
+def test_a_field_as_long_as_its_line_is_quoted_by_its_beginning() -> None:
+    body = {"x" * 1_000_000: 1}
+    row = json.dumps({"custom_id": "r", "method": "POST", "url": "/v1/systemone", "body": body}).encode()
+    with pytest.raises(RowError) as refused:
+        parse(row, model=model_named("scripted-decide"), options=RowOptions())
+    assert refused.value.param == "body." + "x" * 64 + "…"
+    assert len(refused.value.message) < 300

@@ -56,6 +56,16 @@ def test_model_that_is_not_offered_is_unknown(operator, acme, submit, facts, is_
     assert not Job.objects.exists()
 
 
+def test_model_that_takes_media_needs_a_price_for_it(operator, acme, submit):
+    """Its first row with a picture would have no price when the job is quoted."""
+    media = "{image: {max_inline_mb: 1, max_tokens: 10}}"
+    operator.add("acme-chat", tokenizer="server", inputs="[text, image]", media=media)
+    operator.price("acme-chat")
+    serve("acme-chat")
+    assert submit("acme-chat") == (422, "unknown model 'acme-chat'")
+    assert picked(acme) == set()
+
+
 def test_custom_model_is_offered_to_its_organization_only(operator, acme, globex, submit):
     operator.add("acme-chat", tokenizer="server", organization=acme.pk)
     operator.price("acme-chat")

@@ -15,7 +15,7 @@ from inference.counting import gguf, hf, server, words
 from inference.counting.server import CountingServer
 from inference.media.lengths import measure
 from inference.media.probe import Patience
-from inference.media.rates import check_context, count_media
+from inference.media.rates import check_context, count_media, least_tokens
 from inference.refusals import RowError, shortened
 from inference.requests.content import text_messages, text_parts
 from inference.requests.options import RowOptions
@@ -25,6 +25,9 @@ from inference.requests.rows import ChatRow, EmbeddingRow, Row, media_of
 # between them. A template that is at hand writes its own, and one that has none is counted by words.
 MARK_TOKENS = 4
 _WRITES_MARKS = ("file", "words")
+# Of a row with more items it is first seen whether they could fit at all: to read the headers of the millions of tiny
+# clips that a line can hold would take hours.
+_MANY_ITEMS = 1000
 
 
 def count_rows(
@@ -77,11 +80,13 @@ def _with_media(
     media = media_of(row)
     if not media:
         return Usage(input_tokens=text_tokens)
-    name = shortened(row.custom_id)
+    name, kinds = shortened(row.custom_id), [part.modality for part in media]
     try:
+        if len(media) > _MANY_ITEMS:
+            check_context(text_tokens + least_tokens(kinds, model=model), kinds, model=model, row=name)
         items = [measure(part, patience=patience) for part in media]
         usage = Usage(input_tokens=text_tokens) + count_media(items, model=model, row=name, video_fps=options.video_fps)
-        check_context(usage.input_tokens, [part.modality for part in media], model=model, row=name)
+        check_context(usage.input_tokens, kinds, model=model, row=name)
     except RowError as refusal:
         return refusal
     return usage

@@ -93,13 +93,14 @@ def _with_media(
 
 
 def _count(model: Model, rows: Sequence[Row], counting_server: CountingServer | None) -> list[int | RowError]:
+    widest = max(model.context_tokens, model.visual_context_tokens or 0)
     if model.tokenizer == "words":
         return [words.count_row(row) for row in rows]
     if model.tokenizer == "file":
-        return hf.load(model.files).count(rows, model_id=model.id)
+        return hf.load(model.files).count(rows, model_id=model.id, context_tokens=widest)
     if model.tokenizer == "gguf" and isinstance(model.weights, PackagedWeights):
         chats = [row for row in rows if isinstance(row, ChatRow)]
-        return gguf.load(model.weights).count(chats, model_id=model.id)
+        return gguf.load(model.weights).count(chats, model_id=model.id, context_tokens=widest)
     if model.tokenizer == "server" and counting_server is not None:
         return server.count(counting_server, rows, model_id=model.id)
     raise Unavailable(f"Tokens of model {model.id} cannot be counted now: no server of it is running.")

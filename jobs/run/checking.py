@@ -22,7 +22,7 @@ from jobs.run.problems import MAX_PROBLEMS, Problem
 from jobs.run.scope import Scope, Span
 
 COUNTED_TOGETHER = 512
-COUNTED_BYTES = 16 * 1024 * 1024  # or less than that many rows
+COUNTED_BYTES = 4 * 1024 * 1024  # or less than that many rows: counting takes many times their size
 
 Integers = npt.NDArray[np.int64]
 Count = Usage | requests.RowError

@@ -97,7 +97,7 @@ class Sender:
         while True:
             attempt += 1
             try:
-                cap = await self._output_cap(request, size_bytes, place.server)
+                cap = await self._output_cap(ready, size_bytes, place.server)
                 answer = await self._ask(request, place.server, cap)
                 place.proved()
                 return await self._outcome(row, ready, answer, place.server)
@@ -124,18 +124,18 @@ class Sender:
             raise NotAnswered(in_hand=in_hand)
         return place
 
-    async def _output_cap(self, request: requests.Row, size_bytes: int, server: Server) -> int:
+    async def _output_cap(self, ready: Prepared, size_bytes: int, server: Server) -> int:
         """The row's cap; a default one gives way where the prompt may leave less room than that."""
-        context = self._context
+        context, request = self._context, ready.request
         cap = requests.output_cap(request, context.output_cap)
         own, room = getattr(request, "own", None), requests.context_of(request, context.model)
         if own is None or own.names_cap or (size_bytes + cap <= room and not requests.media_of(request)):
             return cap
         try:
-            (read,) = await self._threads.call(measuring.count_rows, context, [request], server)
+            read = await self._threads.call(measuring.count_read, context, request, ready.media, server)
         except Unavailable as error:
             raise NotAnswered(in_hand=False, reachable=False) from error
-        return max(1, min(cap, room - read.input_tokens))
+        return max(1, min(cap, room - read))
 
     async def _ask(self, request: requests.Row, server: Server, cap: int) -> Answer:
         context = self._context

@@ -167,3 +167,18 @@ def test_failure_of_the_whole_job_is_said_once_and_offers_no_retry_before_approv
     html = page_of(ada, job)
     assert html.count(said.decode()) == 1
     assert "Retry failed rows" not in html
+
+
+@pytest.mark.parametrize("task", ["embed", "decide"])
+def test_page_of_a_job_that_writes_nothing_is_silent_about_answers_and_their_cap(ada, acme, task):
+    job = scenes.done(acme, task_type=task, max_output_tokens=0, est_output_tokens=0)
+    html = page_of(ada, job)
+    assert [word for word in ("Longest answer", "Temperature", "Output tokens", "Cut off") if word in html] == []
+    assert "<dt>Refused</dt>" in html
+
+
+def test_options_a_program_set_are_among_the_facts(ada, acme):
+    job = scenes.done(acme, reasoning_effort="low", video_fps=0.5, dimensions=256, has_response_format=True)
+    html = page_of(ada, job)
+    facts = ("<dd>low</dd>", "0.5 frames per second", "256 numbers", "response_format", "Refused or off the format")
+    assert all(fact in html for fact in facts)

@@ -104,6 +104,14 @@ def test_failed_job_names_the_lines_and_says_nothing_was_charged(ada, acme):
     assert "Nothing was charged." in html
 
 
+def test_every_problem_of_a_file_as_a_whole_is_shown(ada, acme):
+    job = scenes.failed(acme)
+    errors = ",".join(f'{{"code":"missing_column","message":"No {name}.","line":null}}' for name in ("id", "input"))
+    store().put(keys.failure(job.pk), f'{{"reason":"No id.","errors":[{errors}]}}'.encode())
+    html = page_of(ada, job)
+    assert (html.count("No id."), html.count("No input.")) == (2, 1)
+
+
 def test_failed_job_stays_readable_when_its_data_is_gone(ada, acme):
     assert "deleted with the job" in page_of(ada, scenes.failed(acme))
 

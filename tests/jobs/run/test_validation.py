@@ -88,6 +88,12 @@ def test_an_unusual_but_correct_file_is_priced(acme: Organization, name: str) ->
     assert job.quote_cents >= 1
 
 
+def test_what_is_wrong_with_the_whole_file_is_reported_without_a_line(acme: Organization) -> None:
+    job = validate(submit(acme, b"\n\n"))
+    (error,) = json.loads(storage.store().read(keys.failure(job.pk)))["errors"]
+    assert (error["code"], error["line"]) == ("empty_file", None)
+
+
 def test_a_row_that_is_too_long_is_reported_with_the_field_that_is_long(acme: Organization) -> None:
     job = validate(submit(acme, chat_line("x", "word " * 40_000).encode()))
     (error,) = json.loads(storage.store().read(keys.failure(job.pk)))["errors"]

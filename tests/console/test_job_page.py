@@ -24,6 +24,8 @@ def test_quoted_job_says_what_it_will_usually_cost(ada, acme):
     job = scenes.quoted(acme, **usual)
     assert "Usually about $1.50, between $1.10 and $2.60; never more than $4.12." in page_of(ada, job)
     assert "Usually" not in page_of(ada, scenes.quoted(acme))
+    sure = dict.fromkeys(usual, scenes.QUOTED["quote_cents"])
+    assert "Usually" not in page_of(ada, scenes.quoted(acme, **sure))
 
 
 def test_approving_holds_the_quote_and_starts_the_job(ada, acme):

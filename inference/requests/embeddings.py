@@ -111,5 +111,7 @@ def _dimensions(value: object, model: Model, options: RowOptions) -> int:
         return options.dimensions or widths.dimensions
     low, high = widths.min_dimensions, widths.dimensions
     if type(value) is not int or not low <= value <= high:
+        if low == high:
+            raise row_error("only_width", "body.dimensions", width=high, model=model.id)
         raise row_error("out_of_range_integer", "body.dimensions", low=low, high=high)
     return value

@@ -29,7 +29,7 @@ def serve(model_id, **where):
 
 def picked(organization):
     """The operator's models among those a person of the organization can pick."""
-    found = offers.chat(organization_id=organization.pk, region="world")
+    found = offers.current(organization_id=organization.pk, region="world")
     return {offer.model_id for offer in found if offer.model_id.endswith("-chat")}
 
 
@@ -85,5 +85,5 @@ def test_model_of_the_operator_without_an_owner_is_offered_to_everybody(operator
 def test_price_of_the_operator_takes_the_place_of_ours(operator, acme):
     operator.price("scripted")
     serve("scripted")
-    prices = {offer.model_id: offer.output_nano for offer in offers.chat(organization_id=acme.pk, region="world")}
+    prices = {offer.model_id: offer.output_nano for offer in offers.current(organization_id=acme.pk, region="world")}
     assert prices["scripted"] == 500_000_000

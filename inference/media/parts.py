@@ -3,12 +3,14 @@
 import math
 import re
 from base64 import b64encode
+from fractions import Fraction
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
+from anex.core.destinations import MAX_URL_LENGTH
 from inference.catalogue.schema import Model
 from inference.media.formats import (
     Modality,
@@ -31,6 +33,8 @@ _ITEMS: Final = {"image": "image", "audio": "audio file", "video": "video file"}
 _MEGABYTE: Final = 1_000_000
 # What a colon follows is no base64.
 _IS_URL: Final = re.compile("(?:https?|data):", re.IGNORECASE)
+# No clip is longer: thirty years, and far below where floats end.
+_LONGEST_SECONDS: Final = 10**9
 # How much of a data: URI may precede its data; the longest real ones name a media type and its codecs.
 _DATA_HEADER: Final = 256
 
@@ -193,7 +197,12 @@ def _inline(data: InlineBytes, declared: str | None, at: str, place: _Place) -> 
 
 
 def _check_address(url: str, at: str) -> None:
-    """Form alone: which hosts may be asked is decided where they are asked."""
+    """Form alone: which hosts may be asked is decided where they are asked.
+
+    Length comes first: the standard library keeps what it took apart, whatever its size.
+    """
+    if len(url) > MAX_URL_LENGTH:
+        raise row_error("media_url_too_long", at, most=f"{MAX_URL_LENGTH:,}")
     try:
         parts = urlsplit(url)
         known = parts.scheme == "https" and bool(parts.hostname)
@@ -207,9 +216,10 @@ def _declared(body: dict[str, Any], modality: Modality, at: str) -> int | None:
     seconds = body.get("duration_seconds")
     if seconds is None or modality == "image":
         return None
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
-        raise row_error("invalid_duration", f"{at}.duration_seconds")
-    return math.ceil(seconds * 1000)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= _LONGEST_SECONDS:
+        raise row_error("invalid_duration", f"{at}.duration_seconds", most=f"{_LONGEST_SECONDS:,}")
+    # As it is written in decimals: 16.1 s are 16,100 ms, which floats would round up to 16,101.
+    return math.ceil(Fraction(str(seconds)) * 1000)
 
 
 def _string(body: dict[str, Any], key: str, at: str) -> str:

@@ -16,7 +16,9 @@ IGNORED: Final = frozenset(
     | {"provider", "models", "route", "transforms", "plugins", "usage"}
 )
 # What a surface may describe in its schema; all else is content.
-_SHAPES: Final = frozenset({"missing", "wrong_type", "not_a_body", "unknown_field", "out_of_range_integer"})
+_SHAPES: Final = frozenset(
+    {"missing", "wrong_type", "not_a_body", "unknown_field", "out_of_range_integer", "only_width"}
+)
 # The writer of JSON stops at 254 levels; a body this shallow cannot come near it.
 _SURELY_SHALLOW: Final = 200
 _ROW_BODY: Final = "body."

@@ -8,6 +8,8 @@ import orjson
 from anex.core.errors import InvalidRequest
 from inference.requests.schema_process import schema_fault
 
+# A row may carry a schema of 200 MB; such ones are not kept.
+_KEPT_BYTES = 64 * 1024
 TYPES = ("text", "json_object", "json_schema")
 
 
@@ -40,7 +42,7 @@ def read_response_format(value: object, *, param: str = "response_format") -> by
 
 def check_schema(schema: bytes, param: str) -> None:
     """Raise `InvalidRequest` unless the schema compiles. Waits for the child process, for half a second at most."""
-    fault = _compile_fault(schema)
+    fault = _compile_fault(schema) if len(schema) <= _KEPT_BYTES else schema_fault(schema)
     if fault is not None:
         raise _refused(f"{param} is not a valid JSON Schema: {fault}", param)
 

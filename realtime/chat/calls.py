@@ -6,6 +6,7 @@ from uuid import uuid4
 import msgspec
 import orjson
 
+from inference.backends.faults import ServerFailed
 from inference.requests.tools import ToolUse
 
 _LEAST_ID = 9
@@ -41,7 +42,10 @@ class Calls:
         return out
 
     def end(self, *, cut: bool) -> tuple[list[dict[str, Any]], str]:
-        """What is left to be sent: pieces of calls; or text, where a forced call was cut off or is not whole."""
+        """What is left to be sent: pieces of calls; or text, where a forced call was cut off or is not whole.
+
+        Raises `ServerFailed` for a call without a name, as `add` does.
+        """
         calls = list(self._calls.values())
         if self._use.forces and (cut or not all(_is_whole(call) for call in calls)):
             text = self._as_text(calls)
@@ -50,7 +54,9 @@ class Calls:
         for call in calls:
             if not call.announced and not call.arguments and not cut:
                 call.arguments = "{}"
-        return [piece for call in calls for piece in self._flush(call)], ""
+        # One that was cut off before its name is no call.
+        known = [call for call in calls if call.name or not cut]
+        return [piece for call in known for piece in self._flush(call)], ""
 
     def _merge(self, delta: dict[str, Any]) -> _Call | None:
         told_index = delta.get("index")
@@ -83,6 +89,8 @@ class Calls:
         arguments, call.arguments = call.arguments, ""
         if call.announced:
             return [{"index": call.index, "function": {"arguments": arguments}}] if arguments else []
+        if not call.name:
+            raise ServerFailed("The model server called a function without a name.")
         call.announced = True
         function = {"name": call.name, "arguments": arguments}
         return [{"index": call.index, "id": call.id, "type": "function", "function": function}]

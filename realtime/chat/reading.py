@@ -12,7 +12,7 @@ from inference.requests.chat_request import ChatRequest
 from realtime.chat.calls import Calls
 from realtime.chat.logprobs import Aligner
 
-_FAILURES: Final = frozenset({"abort", "error"})
+_FAILURES: Final = ("abort", "error")
 
 
 class Delta(msgspec.Struct):
@@ -66,7 +66,7 @@ class Reader:
 
     def _gain(self, delta: dict[str, Any], choice: dict[str, Any]) -> Delta | None:
         content, thought = _text(delta.get("content")), _text(delta.get("reasoning_content") or delta.get("reasoning"))
-        ended = choice.get("finish_reason")
+        ended = choice.get("finish_reason") or None
         called = delta.get("tool_calls")
         if content or thought or called:
             self.pieces += 1
@@ -87,7 +87,7 @@ class Reader:
         told = choice.get("logprobs")
         given = told.get("content") if isinstance(told, dict) else None
         entries = [self._cut(entry) for entry in given if isinstance(entry, dict)] if isinstance(given, list) else []
-        reason = choice.get("finish_reason")
+        reason = choice.get("finish_reason") or None
         if reason is None:
             return self._aligner.add(entries, content)
         return self._aligner.end(entries, content, cut=reason == "length", stop=choice.get("stop_reason"))

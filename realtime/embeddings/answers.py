@@ -30,7 +30,10 @@ def read_vectors(body: dict[str, Any], call: Call) -> list[list[float]]:
 def body(
     request: EmbeddingRequest, answers: Iterable[tuple[Call, list[list[float]]]], *, model_id: str, usage: Usage
 ) -> dict[str, Any]:
-    """The answer: a vector per input in their order, cut and scaled to length 1, in the encoding that was asked for."""
+    """The answer: a vector per input in their order, cut and scaled to length 1, in the encoding that was asked for.
+
+    Raises `ServerFailed` for a vector that is narrower.
+    """
     vectors: dict[int, list[float]] = {}
     for call, found in answers:
         vectors |= zip(call.places, found, strict=True)
@@ -43,6 +46,8 @@ def body(
 
 
 def _encoded(vector: list[float], request: EmbeddingRequest) -> list[float] | str:
+    if len(vector) < request.dimensions:
+        raise ServerFailed("The model server answered with vectors that are too short.")
     cut = cut_vector(vector, request.dimensions)
     if request.encoding == "float":
         return cut

@@ -128,7 +128,7 @@ def _inputs(value: object, model: Model, profile: Profile) -> tuple[str | Conten
     if not profile.takes_media:
         raise row_error("text_only", f"{at}[0]")
     if isinstance(first, dict):
-        raise row_error("mixed_inputs", f"{at}[0]", expected="a string or an array: put the parts of an input into one")
+        raise row_error("wrong_type", f"{at}[0]", expected="a string or an array: put the parts of an input into one")
     if not isinstance(first, list):
         raise row_error("wrong_type", f"{at}[0]", expected="a string or an array of content parts")
     return _contents(value, at, model)

@@ -2,6 +2,7 @@
 
 import math
 from base64 import b64encode
+from fractions import Fraction
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -29,6 +30,7 @@ MEDIA_PARTS: Final[dict[str, Modality]] = {
 PARTS: Final = ("text", *MEDIA_PARTS)
 _ITEMS: Final = {"image": "image", "audio": "audio file", "video": "video file"}
 _MEGABYTE: Final = 1_000_000
+_MOST_SECONDS: Final = 1_000_000_000
 # How much of a data: URI may precede its data; the longest real ones name a media type and its codecs.
 _DATA_HEADER: Final = 256
 
@@ -153,9 +155,10 @@ def _declared(body: dict[str, Any], modality: Modality, at: str) -> int | None:
     seconds = body.get("duration_seconds")
     if seconds is None or modality == "image":
         return None
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= _MOST_SECONDS:
         raise row_error("invalid_duration", f"{at}.duration_seconds")
-    return math.ceil(seconds * 1000)
+    # As it is written in decimals, so that rounding up does not see binary dust: 0.28 s are 280 ms.
+    return math.ceil(Fraction(str(seconds)) * 1000)
 
 
 def _string(body: dict[str, Any], key: str, at: str) -> str:

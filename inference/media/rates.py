@@ -45,7 +45,7 @@ def check_context(input_tokens: int, modalities: Iterable[Modality], *, model: M
     most = context_tokens(model, kinds)
     if input_tokens > most:
         carried = f" with {' and '.join(kinds)} input" if kinds else ""
-        shown = {"tokens": f"{input_tokens:,}", "most": f"{most:,}"}
+        shown = {"tokens": f"{input_tokens:,}", "media": " (including media)", "most": f"{most:,}"}
         raise row_error("row_too_long", row=row, model=model.id, carried=carried, **shown)
 
 

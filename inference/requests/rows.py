@@ -64,6 +64,11 @@ def media_of(row: Row) -> tuple[MediaPart, ...]:
     return () if isinstance(row, DecisionRow) else row.media
 
 
+def content_at(row: Row) -> str:
+    """Where a line holds what a row is about, as its path."""
+    return {ChatRow: "body.messages", EmbeddingRow: "body.input", DecisionRow: "body.state"}[type(row)]
+
+
 def context_of(row: Row, model: Model) -> int:
     """The context of a row by what it carries, in tokens."""
     return context_tokens(model, [part.modality for part in media_of(row)])

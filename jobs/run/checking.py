@@ -176,8 +176,8 @@ class _Checker:
         return self._misfit(row, place, count)
 
     def _misfit(self, row: requests.Row, place: int, usage: Usage) -> Problem | None:
-        sentence = misfit(self._scope, row, usage)
-        return Problem("row_too_long", self.found.lines + place + 1, sentence, "messages") if sentence else None
+        error = misfit(self._scope, row, usage)
+        return self._problem(place, error) if error else None
 
     def _problem(self, place: int, error: requests.RowError) -> Problem:
         return Problem(error.code, self.found.lines + place + 1, error.message, error.param)

@@ -24,7 +24,7 @@ from inference.media.parts import MediaPart, fetched
 from inference.media.probe import Patience
 from inference.media.rates import count_media, surplus
 from inference.media.serving import media_fault
-from inference.refusals import RowError, row_error, shortened
+from inference.refusals import RowError, row_error
 from inference.requests import rows as requests
 from jobs.run import hosted
 from jobs.run.context import Context
@@ -79,7 +79,7 @@ def prepare(request: requests.Row, *, context: Context, patience: Patience, go_o
     if sentence := surplus(priced, model=model):
         raise row_error("media_surplus", media[0].at, reason=sentence)
     fps = context.options.video_fps
-    usage = count_media(priced, model=model, row=shortened(request.custom_id), video_fps=fps)
+    usage = count_media(priced, model=model, row=request.custom_id, video_fps=fps)
     with_bytes = _Fetch(model, go_on).all(media)
     for part, item in zip(with_bytes, priced, strict=True):
         if fault := _fault(part, item, model, fps, patience):

@@ -101,3 +101,8 @@ def quoted(custom_id: str) -> str:
 def row_error(code: str, param: str | None = None, *, row: str = "", **facts: object) -> RowError:
     """The error for `code`, its sentence filled with `param`, the custom_id of the `row` and `facts`."""
     return RowError(code, _SENTENCES[code].format(param=param, row=quoted(row), **facts), param)
+
+
+def expected(what: str, value: object, param: str) -> RowError:
+    """The error of a field that is missing or of another JSON type than `what`."""
+    return row_error("missing", param) if value is None else row_error("wrong_type", param, expected=what)

@@ -19,7 +19,7 @@ from inference.media.formats import (
     media_type,
 )
 from inference.media.inline import InlineBytes
-from inference.refusals import RowError, row_error
+from inference.refusals import expected, row_error
 
 MEDIA_PARTS: Final[dict[str, Modality]] = {
     "image_url": "image",
@@ -72,7 +72,7 @@ def read_part(part: object, *, at: str, model: Model) -> TextPart | MediaPart:
         raise row_error("no_encoder", f"{at}.type", model=model.id, modality=modality)
     body = part.get(kind)
     if not isinstance(body, dict):
-        raise _missing_or("an object", body, f"{at}.{kind}")
+        raise expected("an object", body, f"{at}.{kind}")
     read = _input_audio if kind == "input_audio" else _by_url
     return read(body, kind, modality, at, model)
 
@@ -164,9 +164,5 @@ def _declared(body: dict[str, Any], modality: Modality, at: str) -> int | None:
 def _string(body: dict[str, Any], key: str, at: str) -> str:
     value = body.get(key)
     if not isinstance(value, str):
-        raise _missing_or("a string", value, f"{at}.{key}")
+        raise expected("a string", value, f"{at}.{key}")
     return value
-
-
-def _missing_or(expected: str, value: object, param: str) -> RowError:
-    return row_error("missing", param) if value is None else row_error("wrong_type", param, expected=expected)

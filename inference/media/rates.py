@@ -61,7 +61,7 @@ def surplus(items: Iterable[Measured], *, model: Model) -> str | None:
     for modality in dict.fromkeys(kinds):
         most, sent = getattr(getattr(model.media, modality), "max_per_row", None), kinds.count(modality)
         if most is not None and sent > most:
-            return f"a row holds at most {most} {_PLURALS[modality]} for model '{model.id}', not {sent}"
+            return f"the row carries {sent} {_PLURALS[modality]}: model '{model.id}' takes at most {most}"
     return None
 
 

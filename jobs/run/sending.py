@@ -163,7 +163,8 @@ class Sender:
             usage = dataclasses.replace(
                 usage, images=media.images, clips=media.clips, video_ms=media.video_ms, audio_ms=media.audio_ms
             )
-        return await judging.judge(row, request, answer, usage, card=card, length=length)
+        model_id = self._context.model.id
+        return await judging.judge(row, request, answer, usage, model_id=model_id, card=card, length=length)
 
     def _note_clamp(self, answer: Answer, server: Server) -> None:
         """Log the first impossible report of these rows; a server that makes one makes many."""

@@ -129,7 +129,7 @@ def test_embedding_rows_with_media_become_vectors(
     assert (job.status, job.success_rows, job.error_rows) == ("done", 3, 1)
     found = result(job)
     assert [len(line["response"]["body"]["data"][0]["embedding"]) for line in found[:3]] == [384] * 3
-    assert found[3]["error"] == "a row holds at most 4 images for model 'scripted-embed', not 5"
+    assert found[3]["error"] == "the row carries 5 images: model 'scripted-embed' takes at most 4"
     assert sums(job) == (6 + 64) + (6 + 2 + 64 + 3 * 81) + 3
     assert 1 <= (job.charge_cents or 0) <= (job.quote_cents or 0)
 

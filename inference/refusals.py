@@ -60,7 +60,7 @@ _SENTENCES: Final[dict[str, str]] = {
     "no_room_for_answer": "Row {row} is too long: its {tokens} input tokens leave no room for an answer in the "
     "{most}-token context of model '{model}'. Shorten or split this row.",
     "answer_too_long": "Row {row} is too long: {tokens} input tokens and up to {cap} output tokens exceed the "
-    "{most}-token context of model '{model}'. Shorten the row or lower max_output_tokens.",
+    "{most}-token context of model '{model}'. Shorten the row or lower {field}.",
     "media_unreachable": "{param} could not be fetched: {reason}",
     "media_surplus": "{reason}",
     "media_unreadable": "{param} cannot be read: {reason}",

@@ -16,7 +16,7 @@ from inference import tokens
 from inference.media.probe import Patience
 from inference.requests import rows as requests
 from inference.requests import typed
-from jobs.run.fitting import misfit, taken
+from jobs.run.fitting import misfit, own_cap, taken
 from jobs.run.lines import Block, read_span
 from jobs.run.problems import MAX_PROBLEMS, Problem
 from jobs.run.scope import Scope, Span
@@ -34,8 +34,9 @@ class Found:
     """What the lines of a span came to.
 
     Lines are numbered from 1 at the span's first; `numbers`, `starts` and `ends` tell for each row which line it is and
-    which bytes of the file. `id_hashes` are those of the rows that could be parsed. `media` is what the `media_rows`
-    send together, text and media. A span with 100 problems is not read further.
+    which bytes of the file. `id_hashes` are those of the rows that could be parsed. `largest_cap` is the largest output
+    cap that a row keeps for itself, `media` what the `media_rows` send together, text and media. A span with 100
+    problems is not read further.
     """
 
     lines: int = 0
@@ -46,6 +47,7 @@ class Found:
     problems: list[Problem] = field(default_factory=list)
     input_tokens: int = 0
     longest_row_tokens: int = 0
+    largest_cap: int = 0
     media_rows: int = 0
     media: Usage = field(default_factory=Usage)
 
@@ -155,7 +157,7 @@ class _Checker:
             counting_server=scope.counting_server,
             patience=self._patience,
         )
-        if _are_plain(counts):
+        if not scope.options.profile.keeps_own_settings and _are_plain(counts):
             amounts = [count.input_tokens for count in counts]
             found.input_tokens += sum(amounts)
             found.longest_row_tokens = max(found.longest_row_tokens, *amounts)
@@ -170,6 +172,7 @@ class _Checker:
         found = self.found
         found.input_tokens += count.input_tokens
         found.longest_row_tokens = max(found.longest_row_tokens, taken(self._scope, row, count))
+        found.largest_cap = max(found.largest_cap, own_cap(self._scope, row, count))
         if count.has_media:
             found.media_rows += 1
             found.media += count

@@ -97,7 +97,8 @@ class Sender:
         while True:
             attempt += 1
             try:
-                answer = await self._ask(request, place.server)
+                cap = await self._output_cap(request, size_bytes, place.server)
+                answer = await self._ask(request, place.server, cap)
                 place.proved()
                 return await self._outcome(row, ready, answer, place.server)
             except UpstreamError as error:
@@ -123,7 +124,20 @@ class Sender:
             raise NotAnswered(in_hand=in_hand)
         return place
 
-    async def _ask(self, request: requests.Row, server: Server) -> Answer:
+    async def _output_cap(self, request: requests.Row, size_bytes: int, server: Server) -> int:
+        """The row's cap; a default one gives way where the prompt may leave less room than that."""
+        context = self._context
+        cap = requests.output_cap(request, context.output_cap)
+        own, room = getattr(request, "own", None), requests.context_of(request, context.model)
+        if own is None or own.names_cap or (size_bytes + cap <= room and not requests.media_of(request)):
+            return cap
+        try:
+            (read,) = await self._threads.call(measuring.count_rows, context, [request], server)
+        except Unavailable as error:
+            raise NotAnswered(in_hand=False, reachable=False) from error
+        return max(1, min(cap, room - read.input_tokens))
+
+    async def _ask(self, request: requests.Row, server: Server, cap: int) -> Answer:
         context = self._context
         write = partial(
             requests.upstream_body,
@@ -131,7 +145,7 @@ class Sender:
             served_name=server.served_name,
             model=context.model,
             options=context.options,
-            max_tokens=context.output_cap,
+            max_tokens=cap,
         )
         body = await fetching.in_thread(write) if requests.media_of(request) else write()
         answer = await self._client.complete(
@@ -140,7 +154,7 @@ class Sender:
             body,
             timeout_s=ROW_SECONDS,
             input_bound=requests.input_bound(request, context.model),
-            output_bound=requests.output_cap(request, context.output_cap),
+            output_bound=cap,
         )
         if answer.status == 200 and not requests.has_answer(request, answer.body):
             raise ServerFailed("The model server answered 200 without an answer.")

@@ -167,3 +167,11 @@ def test_failure_of_the_whole_job_is_said_once_and_offers_no_retry_before_approv
     html = page_of(ada, job)
     assert html.count(said.decode()) == 1
     assert "Retry failed rows" not in html
+
+
+def test_page_of_a_job_that_writes_nothing_tells_no_length_of_answers(ada, acme):
+    html = page_of(ada, scenes.quoted(acme, task_type="embed", dimensions=256, max_output_tokens=0))
+    assert "256 dimensions" in html
+    assert "Longest answer" not in html
+    assert "Temperature" not in html
+    assert "Longest answer" in page_of(ada, scenes.quoted(acme))

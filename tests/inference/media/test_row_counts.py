@@ -97,14 +97,16 @@ def test_what_is_sent_keeps_the_order_of_parts() -> None:
     [
         (QWEN, 5, PARTS, 5),
         (NEMOTRON, 0.5, PARTS, 0.5),
-        (QWEN, None, PARTS, None),
-        (QWEN, 1, PARTS, None),
-        (NEMOTRON, 2, PARTS, None),
+        (QWEN, None, PARTS, 1),
+        (QWEN, 1, PARTS, 1),
+        (NEMOTRON, None, PARTS, 2),
         (QWEN, 5, PARTS[:3], None),
         (GEMMA, None, PARTS, None),
     ],
 )
-def test_vllm_is_told_a_sampling_rate_of_the_job(model: Model, fps: float | None, parts: Any, told: Any) -> None:
+def test_vllm_is_told_the_sampling_rate_on_models_that_take_one(
+    model: Model, fps: float | None, parts: Any, told: Any
+) -> None:
     options = RowOptions(video_fps=fps)
     row = chat(parts, model)
     body = orjson.loads(upstream_body(row, served_name="s", model=model, options=options, max_tokens=1))

@@ -46,7 +46,7 @@ _SENTENCES: Final[dict[str, str]] = {
     "media_too_large": "an embedded {item} exceeds the size limit (max {limit} MB)",
     "unsupported_format": "{param}: {found} is not a supported {modality} format; supported are {supported}",
     "format_contradicted": "{param} is declared as {declared}, but its first bytes are {found}",
-    "invalid_duration": "{param} must be a number of seconds above 0 and at most 1,000,000,000",
+    "invalid_duration": "{param} must be a number of seconds above 0, at most {most}",
     "audio_too_long": "Row {row}: audio duration {seconds}s exceeds the {most}s maximum for model '{model}'. "
     "Shorten or split this audio input.",
     "audio_estimated_too_long": "Row {row}: audio duration, estimated at {seconds}s from its size, exceeds the "
@@ -92,10 +92,15 @@ _SENTENCES: Final[dict[str, str]] = {
 _QUOTED_CHARACTERS: Final = 64
 
 
+def shortened(name: str) -> str:
+    """A custom_id or a field as a sentence names it: it may be as long as its line."""
+    shown = name[:_QUOTED_CHARACTERS]
+    return shown if shown == name else f"{shown}…"
+
+
 def quoted(custom_id: str) -> str:
-    """A custom_id as a sentence names its row: it may be as long as its line, and hold anything."""
-    shown = custom_id[:_QUOTED_CHARACTERS]
-    return repr(shown if shown == custom_id else f"{shown}…")
+    """A custom_id as a sentence names its row, whatever it holds."""
+    return repr(shortened(custom_id))
 
 
 def row_error(code: str, param: str | None = None, *, row: str = "", **facts: object) -> RowError:

@@ -30,7 +30,8 @@ MEDIA_PARTS: Final[dict[str, Modality]] = {
 PARTS: Final = ("text", *MEDIA_PARTS)
 _ITEMS: Final = {"image": "image", "audio": "audio file", "video": "video file"}
 _MEGABYTE: Final = 1_000_000
-_MOST_SECONDS: Final = 1_000_000_000
+# No clip is longer: thirty years, and far below where floats end.
+_LONGEST_SECONDS: Final = 10**9
 # How much of a data: URI may precede its data; the longest real ones name a media type and its codecs.
 _DATA_HEADER: Final = 256
 
@@ -155,9 +156,9 @@ def _declared(body: dict[str, Any], modality: Modality, at: str) -> int | None:
     seconds = body.get("duration_seconds")
     if seconds is None or modality == "image":
         return None
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= _MOST_SECONDS:
-        raise row_error("invalid_duration", f"{at}.duration_seconds")
-    # As it is written in decimals, so that rounding up does not see binary dust: 0.28 s are 280 ms.
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= _LONGEST_SECONDS:
+        raise row_error("invalid_duration", f"{at}.duration_seconds", most=f"{_LONGEST_SECONDS:,}")
+    # As it is written in decimals: 16.1 s are 16,100 ms, which floats would round up to 16,101.
     return math.ceil(Fraction(str(seconds)) * 1000)
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
+from anex.core.destinations import MAX_URL_LENGTH
 from inference.catalogue.schema import Model
 from inference.media.formats import (
     Modality,
@@ -142,7 +143,12 @@ def _inline(
 
 
 def _check_address(url: str, at: str) -> None:
-    """Form alone: which hosts may be asked is decided where they are asked."""
+    """Form alone: which hosts may be asked is decided where they are asked.
+
+    Length comes first: the standard library keeps what it took apart, whatever its size.
+    """
+    if len(url) > MAX_URL_LENGTH:
+        raise row_error("media_url_too_long", at, most=f"{MAX_URL_LENGTH:,}")
     try:
         parts = urlsplit(url)
         known = parts.scheme == "https" and bool(parts.hostname)

@@ -24,8 +24,11 @@ def name_of(part: MediaPart) -> str:
 
 
 def store_lengths(store: Store, job_id: UUID, lengths: Lengths) -> None:
-    """Keep the lengths by `name_of` their clips."""
-    store.put(keys.media_lengths(job_id), msgspec.json.encode(lengths, enc_hook=str))
+    """Keep the lengths by `name_of` their clips, in place of those of a check that was broken off."""
+    if lengths:
+        store.put(keys.media_lengths(job_id), msgspec.json.encode(lengths, enc_hook=str))
+    else:
+        store.delete([keys.media_lengths(job_id)])
 
 
 def load_lengths(store: Store, job_id: UUID) -> Lengths:

@@ -97,7 +97,7 @@ class Sender:
         while True:
             attempt += 1
             try:
-                cap = await self._output_cap(request, size_bytes, place.server)
+                cap = await self._output_cap(ready, size_bytes, place.server)
                 answer = await self._ask(request, place.server, cap)
                 place.proved()
                 return await self._outcome(row, ready, answer, place.server)
@@ -124,18 +124,18 @@ class Sender:
             raise NotAnswered(in_hand=in_hand)
         return place
 
-    async def _output_cap(self, request: requests.Row, size_bytes: int, server: Server) -> int:
+    async def _output_cap(self, ready: Prepared, size_bytes: int, server: Server) -> int:
         """The row's cap; a default one gives way where the prompt may leave less room than that."""
-        context = self._context
+        context, request = self._context, ready.request
         cap = requests.output_cap(request, context.output_cap)
         own, room = getattr(request, "own", None), requests.context_of(request, context.model)
         if own is None or own.names_cap or (size_bytes + cap <= room and not requests.media_of(request)):
             return cap
         try:
-            (read,) = await self._threads.call(measuring.count_rows, context, [request], server)
+            read = await self._threads.call(measuring.count_read, context, request, ready.media, server)
         except Unavailable as error:
             raise NotAnswered(in_hand=False, reachable=False) from error
-        return max(1, min(cap, room - read.input_tokens))
+        return max(1, min(cap, room - read))
 
     async def _ask(self, request: requests.Row, server: Server, cap: int) -> Answer:
         context = self._context
@@ -168,7 +168,7 @@ class Sender:
         card, usage, length = self._context.card, answer.usage, None
         try:
             if usage is None:
-                usage = await self._threads.call(self._count, request, answer.body, server)
+                usage = await self._threads.call(self._count, ready, answer.body, server)
             if card is None and isinstance(request, requests.ChatRow):
                 length = await self._threads.call(measuring.measure, self._context, request, answer, usage, server)
         except Unavailable as error:
@@ -187,12 +187,13 @@ class Sender:
             job, model = self._context.job_id, server.model_id
             log.warning("job %s: a server of %s reported impossible usage, which was clamped", job, model)
 
-    def _count(self, request: requests.Row, body: dict[str, Any], server: Server) -> Usage:
+    def _count(self, ready: Prepared, body: dict[str, Any], server: Server) -> Usage:
         """Tokens by our own count, for a server that reported none: an answer is never free by accident."""
+        request = ready.request
+        read = measuring.count_read(self._context, request, ready.media, server)
         if not isinstance(request, requests.ChatRow):
-            return measuring.count_rows(self._context, [request], server)[0]
-        (read,) = measuring.count_rows(self._context, [request], server)
+            return Usage(input_tokens=read)
         texts = [judging.thinking_of(body), judging.text_of(body)]
         written = measuring.count_texts(self._context, request, texts, server)
         most = requests.output_cap(request, self._context.output_cap)
-        return dataclasses.replace(read, output_tokens=min(written, most))
+        return Usage(input_tokens=read, output_tokens=min(written, most))

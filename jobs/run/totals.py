@@ -43,6 +43,10 @@ class Checked:
         self.media_rows += found.media_rows
         self.media += found.media
 
+    def note(self, problems: list[Problem]) -> None:
+        """Take further problems of its lines; the first hundred of all of them are kept, in the order of lines."""
+        self.problems = sorted(self.problems + problems, key=lambda problem: problem.line)[:MAX_PROBLEMS]
+
     @property
     def is_over(self) -> bool:
         """Whether enough was found to say what is wrong."""

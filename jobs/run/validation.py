@@ -52,8 +52,8 @@ def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
         checked = _check(scope, cutter, sampler, pulse)
         if not checked.problems and not checked.rows:
             checked.problems.append(Problem("empty_file", 0, "The input file has no rows."))
-        if not checked.problems:
-            checked.problems = find_duplicates(scope, checked.id_hashes, cutter.cuts, pulse=pulse)
+        if not checked.is_over:
+            checked.note(find_duplicates(scope, checked.id_hashes, cutter.cuts, pulse=pulse))
         if not checked.problems:
             probing.refine(context, checked, cutter.cuts, go_on=go_on)
         may_run = not checked.problems and sampling.may_be_needed(context)

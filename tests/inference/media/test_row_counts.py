@@ -128,3 +128,13 @@ def test_a_long_custom_id_is_quoted_by_its_beginning(asked: list[dict[str, Any]]
     refusal = count_one(chat(parts, GEMMA, custom_id="y" * 1000), GEMMA)
     assert isinstance(refusal, RowError)
     assert refusal.message.startswith(f"Row '{'y' * 64}…': audio duration 31s exceeds the 30s maximum")
+
+
+def test_of_items_that_cannot_fit_no_header_is_read(
+    asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line of 210 MB holds millions of clips, and each takes milliseconds to read."""
+    monkeypatch.setattr(tokens, "measure", lambda *_, **__: pytest.fail("a clip was read"))
+    error = count_one(chat([by_url("video", data_uri("mp4", b"\0\0\0\x08ftypisom"))] * 1001), QWEN)
+    assert isinstance(error, RowError)
+    assert error.code == "row_too_long"

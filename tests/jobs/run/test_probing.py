@@ -53,6 +53,12 @@ def test_a_clip_is_read_once_for_all_rows_that_name_it(acme: Organization, host:
     assert len(host.requests) == 1
 
 
+def test_an_address_in_capitals_is_asked_too(acme: Organization, host: https.Server) -> None:
+    serve(host, "/clip.mp4", MP4)
+    job = check(acme, by_url("video", host.url("/clip.mp4").replace("https", "HTTPS")))
+    assert job.est_input_tokens == PROMPT + 3 * 105
+
+
 def test_a_long_file_costs_its_first_and_last_block(acme: Organization, host: https.Server) -> None:
     place = MP4.index(b"mdat") - 4
     boxed = MP4[:place] + (3_000_000).to_bytes(4, "big") + b"free" + bytes(2_999_992) + MP4[place:]
@@ -105,6 +111,19 @@ def test_a_host_that_tells_nothing_of_use_leaves_the_row_at_its_ceiling(
     job = check(acme, by_url("video", host.url("/clip")))
     assert (job.status, job.est_input_tokens) == ("cost_ready", PROMPT + CEILING)
     assert store().stat(keys.media_lengths(job.pk)) is None
+
+
+def test_what_a_broken_off_check_was_told_is_forgotten(acme: Organization, host: https.Server) -> None:
+    """Otherwise a row priced at the ceiling would be held to a length that its price never knew."""
+    serve(host, "/clip.mp4", MP4)
+    line = chat_line("row", [by_url("video", host.url("/clip.mp4"))]).encode()
+    job = submit(acme, line, model_id="scripted-media")
+    cuts = [Cut(first_row=0, row_count=1, line=1, start=0, end=len(line))]
+    checked = Checked(media=Usage(CEILING, clips=1, video_ms=60_000), media_rows=1)
+    probing.refine(context.load(job.pk), checked, cuts, go_on=lambda: True)
+    host.answer("/clip.mp4", 404, b"")
+    assert validate(job).est_input_tokens == PROMPT + CEILING
+    assert context.load(job.pk).lengths == {}
 
 
 def test_a_host_that_serves_no_ranges_tells_a_size(acme: Organization, host: https.Server) -> None:

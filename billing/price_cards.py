@@ -18,15 +18,15 @@ from billing.pricing import PriceCard
 PRICES_DIR = Path(__file__).parent / "prices"
 
 
-def current(model_id: str) -> PriceCard | None:
-    """The card in force now, or None where the model is not sold."""
-    files = (load(folder).get(model_id) for folder in folders())
+def current(model_id: str, read: tuple[Path, ...] | None = None) -> PriceCard | None:
+    """The card in force now, or None where the model is not sold; of the folders of this installation by default."""
+    files = (load(folder).get(model_id) for folder in read or folders())
     return in_force(next((cards for cards in files if cards), ()), clock.now())
 
 
-def folders() -> tuple[Path, ...]:
-    """Where cards are read from: the operator's folder if there is one, then our own."""
-    own: Path | None = settings.ANEX_MODELS_DIR
+def folders(models: Path | None = None) -> tuple[Path, ...]:
+    """Where cards are read from: the operator's folder, `models` where it is not deployed yet, then our own."""
+    own: Path | None = models or settings.ANEX_MODELS_DIR
     return (own / "prices", PRICES_DIR) if own else (PRICES_DIR,)
 
 

@@ -29,20 +29,21 @@ _SENTENCES: Final[dict[str, str]] = {
     "wrong_type": "{param} must be {expected}",
     "empty": "{param} must not be empty",
     "invalid_method": "method must be POST",
-    "invalid_url": "url must be {url}",
+    "invalid_url": "url must be {url} for the chosen model",
     "stream_not_supported": "body.stream is not supported: every row is answered whole; remove it or set it to false",
     "invalid_role": "{param} must be system, developer, user, assistant or tool",
     "unknown_part": "unsupported content part type '{type}': supported types are {supported}",
     "no_encoder": "model '{model}' does not support {modality} input: remove the part or choose a model that takes it",
     "media_not_served": "{modality} input is not served here for model '{model}': send text parts only",
     "invalid_media_url": "{param} must be an https:// URL or a data: URI",
+    "media_url_too_long": "{param} is longer than {most} characters: give a shorter URL",
     "not_base64_uri": "{param} is a data: URI without base64 data: write data:<media type>;base64,<data>",
     "data_prefix": "{param} must be bare base64: remove its data: prefix, or send the clip as an audio_url part",
     "invalid_base64": "{param} is not valid base64: padded, of the standard alphabet and without line breaks",
     "media_too_large": "an embedded {item} exceeds the size limit (max {limit} MB)",
     "unsupported_format": "{param}: {found} is not a supported {modality} format; supported are {supported}",
     "format_contradicted": "{param} is declared as {declared}, but its first bytes are {found}",
-    "invalid_duration": "{param} must be a number of seconds above 0",
+    "invalid_duration": "{param} must be a number of seconds above 0, at most {most}",
     "audio_too_long": "Row '{row}': audio duration {seconds}s exceeds the {most}s maximum for model '{model}'. "
     "Shorten or split this audio input.",
     "audio_estimated_too_long": "Row '{row}': audio duration, estimated at {seconds}s from its size, exceeds the "
@@ -74,6 +75,7 @@ _SENTENCES: Final[dict[str, str]] = {
     "embedding_list": "embeddings input must be a single string per row, not a list (submit one row per input)",
     "embedding_text_parts": "send the text of body.input as one string: its parts carry no media",
     "out_of_range_integer": "{param} must be an integer from {low} to {high}",
+    "only_width": "{param} must be {width}, the only width of model '{model}', or be left out",
     "unknown_field": "{param} is not a field of a decision row: it takes {fields}",
     "too_many_questions": "{param} holds {count} questions: a row asks at most {most}",
     "state_too_long": "{param} has {count} characters: at most {most} are read (an object counts as its JSON)",
@@ -84,10 +86,10 @@ _SENTENCES: Final[dict[str, str]] = {
 _QUOTED_CHARACTERS: Final = 64
 
 
-def shortened(custom_id: str) -> str:
-    """A custom_id as a sentence names its row: it may be as long as its line."""
-    shown = custom_id[:_QUOTED_CHARACTERS]
-    return shown if shown == custom_id else f"{shown}…"
+def shortened(name: str) -> str:
+    """A custom_id or a field as a sentence names it: it may be as long as its line."""
+    shown = name[:_QUOTED_CHARACTERS]
+    return shown if shown == name else f"{shown}…"
 
 
 def row_error(code: str, param: str | None = None, **facts: object) -> RowError:

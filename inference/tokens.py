@@ -15,7 +15,7 @@ from inference.counting import gguf, hf, server, words
 from inference.counting.server import CountingServer
 from inference.media.lengths import measure
 from inference.media.probe import Patience
-from inference.media.rates import check_context, count_media
+from inference.media.rates import check_context, count_media, least_tokens
 from inference.refusals import RowError, shortened
 from inference.requests.content import text_messages, text_parts
 from inference.requests.options import RowOptions
@@ -25,6 +25,9 @@ from inference.requests.rows import ChatRow, EmbeddingRow, Row, media_of
 # between them. A template that is at hand writes its own, and one that has none is counted by words.
 MARK_TOKENS = 4
 _WRITES_MARKS = ("file", "words")
+# Of a row with more items it is first seen whether they could fit at all: to read the headers of the millions of tiny
+# clips that a line can hold would take hours.
+_MANY_ITEMS = 1000
 
 
 def count_rows(
@@ -41,10 +44,22 @@ def count_rows(
     needs `counting_server`, a live server of that model. `patience` bounds what clips with hostile headers may cost.
     Raises `Unavailable` where counting cannot be done now.
     """
-    texts = rows if model.tokenizer in _WRITES_MARKS else [_without_media(row) for row in rows]
-    counts = _count_texts(model, texts, counting_server)
+    counts = count_texts(model, rows, counting_server=counting_server)
     return [
         count if isinstance(count, RowError) else _with_media(model, row, count, options, patience)
+        for row, count in zip(rows, counts, strict=True)
+    ]
+
+
+def count_texts(
+    model: Model, rows: Sequence[Row], *, counting_server: CountingServer | None = None
+) -> list[int | RowError]:
+    """As `count_rows`, the tokens of each row without its pictures and clips, but with the marks around them."""
+    if model.tokenizer in _WRITES_MARKS:
+        return _count(model, rows, counting_server)
+    counts = _count(model, [_without_media(row) for row in rows], counting_server)
+    return [
+        count if isinstance(count, RowError) else count + MARK_TOKENS * len(media_of(row))
         for row, count in zip(rows, counts, strict=True)
     ]
 
@@ -65,25 +80,27 @@ def _with_media(
     media = media_of(row)
     if not media:
         return Usage(input_tokens=text_tokens)
-    text_tokens += 0 if model.tokenizer in _WRITES_MARKS else MARK_TOKENS * len(media)
-    name = shortened(row.custom_id)
+    name, kinds = shortened(row.custom_id), [part.modality for part in media]
     try:
+        if len(media) > _MANY_ITEMS:
+            check_context(text_tokens + least_tokens(kinds, model=model), kinds, model=model, row=name)
         items = [measure(part, patience=patience) for part in media]
         usage = Usage(input_tokens=text_tokens) + count_media(items, model=model, row=name, video_fps=options.video_fps)
-        check_context(usage.input_tokens, [part.modality for part in media], model=model, row=name)
+        check_context(usage.input_tokens, kinds, model=model, row=name)
     except RowError as refusal:
         return refusal
     return usage
 
 
-def _count_texts(model: Model, rows: Sequence[Row], counting_server: CountingServer | None) -> list[int | RowError]:
+def _count(model: Model, rows: Sequence[Row], counting_server: CountingServer | None) -> list[int | RowError]:
+    widest = max(model.context_tokens, model.visual_context_tokens or 0)
     if model.tokenizer == "words":
         return [words.count_row(row) for row in rows]
     if model.tokenizer == "file":
-        return hf.load(model.files).count(rows, model_id=model.id)
+        return hf.load(model.files).count(rows, model_id=model.id, context_tokens=widest)
     if model.tokenizer == "gguf" and isinstance(model.weights, PackagedWeights):
         chats = [row for row in rows if isinstance(row, ChatRow)]
-        return gguf.load(model.weights).count(chats, model_id=model.id)
+        return gguf.load(model.weights).count(chats, model_id=model.id, context_tokens=widest)
     if model.tokenizer == "server" and counting_server is not None:
         return server.count(counting_server, rows, model_id=model.id)
     raise Unavailable(f"Tokens of model {model.id} cannot be counted now: no server of it is running.")

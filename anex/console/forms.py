@@ -20,7 +20,7 @@ class JobForm(forms.Form):
         min_value=1,
         max_value=MAX_OUTPUT_TOKENS,
         label="Longest answer, in tokens",
-        help_text="For every row; max_tokens in a row is not read. Empty: a few rows are run to estimate it.",
+        help_text="For every row; max_tokens in a row is not read. Empty: a sample of the rows is run to estimate it.",
     )
     temperature = forms.FloatField(
         required=False,

@@ -11,33 +11,44 @@ from jobs.selectors.offers import is_for_sale
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A chat model on sale; prices are nano-dollars per million tokens."""
+    """A model on sale; prices are nano-dollars per million tokens. What encodes or decides writes nothing."""
 
     model_id: str
+    task: str
+    inputs: tuple[str, ...]
     context_tokens: int
     max_output_tokens: int | None
     input_nano: int
     output_nano: int
+    prices_media_apart: bool
     minimum_job_cents: int
 
 
-def chat(*, organization_id: UUID, region: str) -> list[Offer]:
-    """The chat models offered to an organization in a region now, the cheapest output first."""
+_TASKS = ("chat", "embed", "decide")
+
+
+def current(*, organization_id: UUID, region: str) -> list[Offer]:
+    """The models offered to an organization in a region now: chat, embedding, decision models, the cheapest first."""
     served = {server.model_id for server in registry.live(region)}
     found = []
     for model in catalogue.all_models():
         card = price_cards.current(model.id)
         sold = is_for_sale(model, organization_id=organization_id, region=region)
-        if model.task != "chat" or model.id not in served or not sold or card is None:
+        if model.id not in served or not sold or card is None:
             continue
         found.append(
             Offer(
                 model_id=model.id,
+                task=model.task,
+                inputs=model.inputs,
                 context_tokens=model.context_tokens,
                 max_output_tokens=model.max_output_tokens,
                 input_nano=card.text.input,
                 output_nano=card.text.output,
+                prices_media_apart=card.media is not None,
                 minimum_job_cents=card.minimum_job_cents,
             )
         )
-    return sorted(found, key=lambda offer: (offer.output_nano, offer.model_id))
+    return sorted(
+        found, key=lambda offer: (_TASKS.index(offer.task), offer.output_nano, offer.input_nano, offer.model_id)
+    )

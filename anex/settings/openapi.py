@@ -1,6 +1,44 @@
 """How the API description is made (drf-spectacular); the views say what they take and answer."""
 
+import json
 from typing import Any
+
+_ASKED = {
+    "type": "choice",
+    "instructions": "Who handles this?",
+    "criteria": {"shipping": "parcels", "billing": "payments"},
+}
+_BODIES = {
+    "/v1/chat/completions": {"messages": [{"role": "user", "content": "Name a river."}]},
+    "/v1/embeddings": {"input": "A river in spring"},
+    "/v1/systemone": {"state": "My parcel never came.", "questions": {"team": _ASKED}},
+}
+_ROWS = "\n".join(
+    json.dumps({"custom_id": url.rsplit("/", 1)[1], "method": "POST", "url": url, "body": body})
+    for url, body in _BODIES.items()
+)
+# What no schema of a call can say: the files that go in and come out (references 001 and 002).
+_FILES = f"""
+## The rows of an input
+
+A JSONL input has one object per line: `custom_id` (any string, once per file, returned as it was sent), `method`, `url`
+and `body`. The model says which url: chat, embedding and decision models in this order.
+
+```json
+{_ROWS}
+```
+
+A question's type is `choice` (`criteria` is an object of options), `noul` (yes or no; `criteria` for `true` and `false`
+may be given) or `score` (`criteria` is a list of levels, the lowest first).
+
+A parquet input has the string columns `custom_id` and `input`: the text of one user message, or of one embedding. Every
+other column comes back in the result, which is parquet too. Decision models take JSONL only.
+
+## The lines of a result
+
+Each has `custom_id`, `response` with `status_code` and `body` (null where there is none), `error` and `error_type`
+(null where the answer is good).
+"""
 
 
 def spectacular(public_url: str) -> dict[str, Any]:
@@ -14,7 +52,7 @@ def spectacular(public_url: str) -> dict[str, Any]:
             "file with an answer per row.\n\n"
             "The calls in their usual order: createInput and the upload of the file, createJob, getJob until the "
             "status is `cost_ready`, approveJob, getJob until it is `done`, getJobResult for a download link. "
-            "The estimate that is approved is held from the prepaid credits and is the most that is charged."
+            "The estimate that is approved is held from the prepaid credits and is the most that is charged.\n" + _FILES
         ),
         "SERVERS": [{"url": f"{public_url}/batch/v1", "description": "Batch API"}],
         "TAGS": [

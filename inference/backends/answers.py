@@ -15,13 +15,15 @@ from inference.backends.faults import ServerFailed, Throttled
 from inference.backends.usage import MOST_TOKENS, read_usage
 
 _EXCERPT = 500
+# A key, a name or a route the server does not know: how it was set up is at fault, no request is.
+_SET_UP_WRONG = frozenset({401, 403, 404, 405})
 # The writer of JSON stops at 254 levels, the reader does not; an answer this shallow cannot come near it.
 _SURELY_SHALLOW = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A server's word on a request: 200, or a refusal (4xx but 429) whose `body` has an `error`.
+    """A server's word on a request: 200, or a refusal of the request whose `body` has an `error`.
 
     `usage` is None where the server reported none that can be believed; `clamped` tells that its report was changed.
     `finish_reason` is passed on as the server names it; None for embeddings, decisions and refusals.
@@ -38,7 +40,7 @@ def check_status(status: int, headers: Mapping[str, str], *, now: datetime) -> N
     """Raise the fault a status stands for; 200 and refusals pass."""
     if status in (429, 503):
         raise Throttled(f"The model server answered {status}.", retry_after_s=retry_after_s(headers, now=now))
-    if status != 200 and not 400 <= status < 500:
+    if status != 200 and (status in _SET_UP_WRONG or not 400 <= status < 500):
         raise ServerFailed(f"The model server answered {status}.")
 
 

@@ -50,8 +50,9 @@ class Client:
         """Post `body` to `path` (below the server's base URL, e.g. `/chat/completions`) and read the whole answer.
 
         `timeout_s` covers everything from connecting to the last byte; the bounds are the most tokens the request can
-        have used. Raises Throttled (429, 503), ServerFailed (other statuses outside 200 and 4xx, a time-out, an answer
-        too large or no JSON object) or ServerLost (nothing listens, or the connection ended before the answer did).
+        have used. Raises Throttled (429, 503), ServerFailed (any other status but 200 and refusals of the request, a
+        time-out, an answer too large or no JSON object) or ServerLost (nothing listens, or the connection ended before
+        the answer did).
         """
         status, raw = await self._post(server, path, body, timeout_s)
         # Not in a thread: decoding holds the interpreter's lock, so the event loop would wait all the same.

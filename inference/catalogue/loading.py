@@ -47,6 +47,8 @@ def read(folders: Sequence[Path]) -> Iterator[Model | CatalogueError]:
 def _decode(path: Path) -> Model:
     try:
         return msgspec.yaml.decode(path.read_bytes(), type=Model)
+    except OSError as error:
+        raise CatalogueError(path, f"it cannot be read: {error.strerror}") from error
     except (msgspec.DecodeError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise CatalogueError(path, " ".join(str(error).split())) from error
 

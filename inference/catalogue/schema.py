@@ -12,8 +12,9 @@ Task = Literal["chat", "embed", "decide"]
 Reasoning = Literal["none", "toggle", "budget", "effort"]
 Region = Literal["world", "eu"]
 
-Count = Annotated[int, Meta(ge=1)]
-Rate = Annotated[float, Meta(gt=0)]
+# Far above any model; an infinite rate, which YAML can write, would break what is counted with it.
+Count = Annotated[int, Meta(ge=1, le=10**9)]
+Rate = Annotated[float, Meta(gt=0, le=10**6)]
 Name = Annotated[str, Meta(min_length=1)]
 
 

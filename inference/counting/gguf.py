@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from threading import Lock
 from typing import Any
 
@@ -11,7 +11,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
 from anex.core.errors import Unavailable
 from inference.catalogue.schema import PackagedWeights
 from inference.catalogue.weights import locate
-from inference.counting.chats import Chats
+from inference.counting.chats import Chats, encode_fitting, longest_token
 from inference.counting.template import compile_template
 from inference.refusals import RowError
 from inference.requests.chat import ChatRow
@@ -41,10 +41,14 @@ class GgufTokenizer:
     tokenizer: Tokenizer
     size: int
     chats: Chats
+    longest_token: int | None
 
-    def count(self, rows: Sequence[ChatRow], *, model_id: str) -> list[int | RowError]:
-        """Tokens of each row's rendered chat, or what the template has against it."""
-        return self.chats.count(rows, model_id=model_id, count_prompts=self._count)
+    def count(self, rows: Sequence[ChatRow], *, model_id: str, context_tokens: int) -> list[int | RowError]:
+        """Tokens of each row's rendered chat (at least, where it cannot fit), or what the template has against it."""
+        fitting = partial(
+            encode_fitting, encode=self._count, longest_token=self.longest_token, context_tokens=context_tokens
+        )
+        return self.chats.count(rows, model_id=model_id, count_prompts=fitting)
 
     def _count(self, prompts: list[str]) -> Iterable[int]:
         # Ids past the vocabulary stand for bytes it lacks; llama.cpp drops them after merging.
@@ -80,9 +84,11 @@ def _load(weights: PackagedWeights) -> GgufTokenizer:
         for token, kind_of in zip(vocabulary, read("ggml.token_type"), strict=True)
         if kind_of in (_CONTROL, _USER_DEFINED)
     ]
+    tokenizer = _build(vocabulary, read("ggml.merges"), special, _SPLITS[kind])
     return GgufTokenizer(
-        tokenizer=_build(vocabulary, read("ggml.merges"), special, _SPLITS[kind]),
+        tokenizer=tokenizer,
         size=len(vocabulary),
+        longest_token=longest_token(tokenizer),
         chats=Chats(
             template=compile_template(read("chat_template")),
             marks={f"{mark}_token": vocabulary[read(f"ggml.{mark}_token_id")] for mark in ("bos", "eos")},

@@ -1,9 +1,9 @@
 """Counts tokens with the files of a Hugging Face checkpoint: its tokenizer and its chat template."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from anex.core.errors import Unavailable
 from inference.catalogue.schema import Files
 from inference.counting import contents
-from inference.counting.chats import Chats
+from inference.counting.chats import Chats, encode_fitting, longest_token
 from inference.counting.template import compile_file
 from inference.refusals import RowError
 from inference.requests.decisions import question_texts
@@ -32,27 +32,33 @@ class HfTokenizer:
 
     tokenizer: Tokenizer
     chats: Chats | None
+    longest_token: int | None = None
 
-    def count(self, rows: Sequence[Row], *, model_id: str) -> list[int | RowError]:
+    def count(self, rows: Sequence[Row], *, model_id: str, context_tokens: int) -> list[int | RowError]:
         """Input tokens of each row, or what the chat template has against it; all rows are of one task.
 
-        Raises `Unavailable` for chats of a model without a template.
+        Of a text that cannot fit the context they are the fewest it may have. Raises `Unavailable` for chats of a model
+        without a template.
         """
+        fitting = partial(encode_fitting, longest_token=self.longest_token, context_tokens=context_tokens)
         if chats := [row for row in rows if isinstance(row, ChatRow)]:
             if self.chats is None:
                 raise Unavailable(f"Model {model_id} has no chat template here: its chats cannot be counted.")
-            return self.chats.count(chats, model_id=model_id, count_prompts=self._count)
+            return self.chats.count(chats, model_id=model_id, count_prompts=partial(fitting, encode=self._count))
         if decisions := [row for row in rows if isinstance(row, DecisionRow)]:
             return list(self._count_decisions(decisions))
-        return self._count_embeddings([row for row in rows if isinstance(row, EmbeddingRow)], model_id)
+        return self._count_embeddings([row for row in rows if isinstance(row, EmbeddingRow)], model_id, fitting)
 
     def _count(self, texts: list[str], *, add_special_tokens: bool = False) -> Iterable[int]:
         # The batch is encoded by several threads and without offsets, and no list of its ids is made.
         return map(len, self.tokenizer.encode_batch_fast(texts, add_special_tokens=add_special_tokens))
 
-    def _count_embeddings(self, rows: list[EmbeddingRow], model_id: str) -> list[int | RowError]:
+    def _count_embeddings(
+        self, rows: list[EmbeddingRow], model_id: str, fitting: Callable[..., list[int]]
+    ) -> list[int | RowError]:
         """A text verbatim, between the special tokens that the model is given with every text; parts as a chat."""
-        texts = iter(self._count([row.input for row in rows if isinstance(row.input, str)], add_special_tokens=True))
+        verbatim = [row.input for row in rows if isinstance(row.input, str)]
+        texts = iter(fitting(verbatim, encode=partial(self._count, add_special_tokens=True)))
         chats = [
             ChatRow(row.custom_id, as_messages(row.input), {"add_generation_prompt": False}, None, None)
             for row in rows
@@ -60,7 +66,8 @@ class HfTokenizer:
         ]
         if chats and self.chats is None:
             raise Unavailable(f"Model {model_id} has no chat template here: its parts cannot be counted.")
-        counts = iter(self.chats.count(chats, model_id=model_id, count_prompts=self._count) if self.chats else ())
+        prompts = partial(fitting, encode=self._count)
+        counts = iter(self.chats.count(chats, model_id=model_id, count_prompts=prompts) if self.chats else ())
         return [next(texts) if isinstance(row.input, str) else next(counts) for row in rows]
 
     def _count_decisions(self, rows: list[DecisionRow]) -> Iterable[int]:
@@ -85,10 +92,11 @@ def _load(files: Files) -> HfTokenizer:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     if files.chat_template is None:
-        return HfTokenizer(tokenizer, None)
+        return HfTokenizer(tokenizer, None, longest_token(tokenizer))
     template = compile_file(files.chat_template)
     marks = _marks(files.tokenizer_config) if files.tokenizer_config else {}
-    return HfTokenizer(tokenizer, Chats(template, marks, contents.taken_by(template, marks)))
+    chats = Chats(template, marks, contents.taken_by(template, marks))
+    return HfTokenizer(tokenizer, chats, longest_token(tokenizer))
 
 
 def _read(path: Path) -> Tokenizer:

@@ -2,12 +2,14 @@
 
 import math
 from base64 import b64encode
+from fractions import Fraction
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
+from anex.core.destinations import MAX_URL_LENGTH
 from inference.catalogue.schema import Model
 from inference.media.formats import (
     Modality,
@@ -29,6 +31,8 @@ MEDIA_PARTS: Final[dict[str, Modality]] = {
 PARTS: Final = ("text", *MEDIA_PARTS)
 _ITEMS: Final = {"image": "image", "audio": "audio file", "video": "video file"}
 _MEGABYTE: Final = 1_000_000
+# No clip is longer: thirty years, and far below where floats end.
+_LONGEST_SECONDS: Final = 10**9
 # How much of a data: URI may precede its data; the longest real ones name a media type and its codecs.
 _DATA_HEADER: Final = 256
 
@@ -139,7 +143,12 @@ def _inline(
 
 
 def _check_address(url: str, at: str) -> None:
-    """Form alone: which hosts may be asked is decided where they are asked."""
+    """Form alone: which hosts may be asked is decided where they are asked.
+
+    Length comes first: the standard library keeps what it took apart, whatever its size.
+    """
+    if len(url) > MAX_URL_LENGTH:
+        raise row_error("media_url_too_long", at, most=f"{MAX_URL_LENGTH:,}")
     try:
         parts = urlsplit(url)
         known = parts.scheme == "https" and bool(parts.hostname)
@@ -153,9 +162,10 @@ def _declared(body: dict[str, Any], modality: Modality, at: str) -> int | None:
     seconds = body.get("duration_seconds")
     if seconds is None or modality == "image":
         return None
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
-        raise row_error("invalid_duration", f"{at}.duration_seconds")
-    return math.ceil(seconds * 1000)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= _LONGEST_SECONDS:
+        raise row_error("invalid_duration", f"{at}.duration_seconds", most=f"{_LONGEST_SECONDS:,}")
+    # As it is written in decimals: 16.1 s are 16,100 ms, which floats would round up to 16,101.
+    return math.ceil(Fraction(str(seconds)) * 1000)
 
 
 def _string(body: dict[str, Any], key: str, at: str) -> str:

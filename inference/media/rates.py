@@ -39,6 +39,11 @@ def count_media(items: Sequence[Measured], *, model: Model, row: str, video_fps:
     return sum((_count(item, model, row, video_fps) for item in items), Usage())
 
 
+def least_tokens(modalities: Iterable[Modality], *, model: Model) -> int:
+    """What items of these kinds become at least, however short they are."""
+    return sum(_least(modality, model) for modality in modalities)
+
+
 def check_context(input_tokens: int, modalities: Iterable[Modality], *, model: Model, row: str) -> None:
     """Raise `RowError` where a row's input, media included, is more than the model reads at once."""
     kinds = sorted(set(modalities))
@@ -94,6 +99,13 @@ def _count(item: Measured, model: Model, row: str, video_fps: float | None) -> U
         assert image.max_tokens
         return Usage(input_tokens=image.max_tokens, images=1)
     return _audio(item, model, row) if item.modality == "audio" else _clip(item, model, row, video_fps)
+
+
+def _least(modality: Modality, model: Model) -> int:
+    image, video = (model.media.image, model.media.video) if model.media else (None, None)
+    if modality == "image":
+        return (image and image.max_tokens) or 1
+    return 2 * ((video and video.tokens_per_frame) or 1) if modality == "video" else 1
 
 
 def _audio(item: Measured, model: Model, row: str) -> Usage:

@@ -102,17 +102,17 @@ def without_reasoning(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _frame_rate(row: ChatRow, model: Model, options: RowOptions) -> dict[str, Any]:
-    """How vLLM is told another sampling rate than the model's own.
+    """How vLLM is told the sampling rate, the model's own too, on models that take one.
 
     Its loader hands on every frame, and the model's processor samples them; else the loader would take 32 of them
     whatever the clip.
     """
-    fps, video = options.video_fps, model.media.video if model.media else None
-    if fps is None or video is None or fps == video.default_fps or all(part.modality != "video" for part in row.media):
+    video = model.media.video if model.media else None
+    if video is None or video.max_fps is None or all(part.modality != "video" for part in row.media):
         return {}
     return {
         "media_io_kwargs": {"video": {"num_frames": -1}},
-        "mm_processor_kwargs": {"fps": fps, "do_sample_frames": True},
+        "mm_processor_kwargs": {"fps": options.video_fps or video.default_fps, "do_sample_frames": True},
     }
 
 

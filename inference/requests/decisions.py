@@ -7,7 +7,7 @@ import msgspec
 import orjson
 
 from inference.catalogue.schema import Model
-from inference.refusals import row_error
+from inference.refusals import row_error, shortened
 from inference.requests.envelope import expected
 
 # A row's own model is never read: the job's is what answers.
@@ -31,7 +31,7 @@ class DecisionRow(msgspec.Struct, frozen=True):
 def read(custom_id: str, body: dict[str, Any], *, model: Model) -> DecisionRow:
     """The row a body holds, or a `RowError`: the shape and the two caps; a further field is refused by its name."""
     if unknown := sorted(body.keys() - FIELDS):
-        raise row_error("unknown_field", f"body.{unknown[0]}", fields="state, questions, lang")
+        raise row_error("unknown_field", f"body.{shortened(unknown[0])}", fields="state, questions, lang")
     state, questions, lang = body.get("state"), body.get("questions"), body.get("lang")
     if not isinstance(state, str | dict):
         raise expected("a string or an object", state, "body.state")

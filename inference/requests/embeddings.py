@@ -59,10 +59,10 @@ def as_messages(parts: Parts) -> list[dict[str, Any]]:
     return [{"role": "user", "content": parts}]
 
 
-def has_answer(body: dict[str, Any]) -> bool:
-    """Whether a server's answer carries a vector of numbers."""
-    vector = _vector(body)
-    return bool(vector) and all(type(number) in (float, int) for number in vector or ())
+def has_answer(row: EmbeddingRow, body: dict[str, Any]) -> bool:
+    """Whether a server's answer carries a vector of numbers, as wide as the row asks at least."""
+    vector = _vector(body) or []
+    return len(vector) >= row.dimensions and all(type(number) in (float, int) for number in vector)
 
 
 def cut(row: EmbeddingRow, body: dict[str, Any]) -> dict[str, Any]:
@@ -111,5 +111,7 @@ def _dimensions(value: object, model: Model, options: RowOptions) -> int:
         return options.dimensions or widths.dimensions
     low, high = widths.min_dimensions, widths.dimensions
     if type(value) is not int or not low <= value <= high:
+        if low == high:
+            raise row_error("only_width", "body.dimensions", width=high, model=model.id)
         raise row_error("out_of_range_integer", "body.dimensions", low=low, high=high)
     return value

@@ -63,7 +63,8 @@ def _check_dimensions(model: Model, dimensions: int | None) -> None:
     widths = model.embedding
     if dimensions is None or widths is None or widths.min_dimensions <= dimensions <= widths.dimensions:
         return
-    span = f"from {widths.min_dimensions} to {widths.dimensions}"
+    low, high = widths.min_dimensions, widths.dimensions
+    span = f"from {low} to {high}" if low < high else f"it takes {high} only"
     raise _refused("dimensions", f"dimensions {dimensions} is outside the range of {model.id}: {span}")
 
 

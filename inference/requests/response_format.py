@@ -8,6 +8,8 @@ import orjson
 from anex.core.errors import InvalidRequest
 from inference.requests.schema_process import schema_fault
 
+# A row may carry a schema of 200 MB; such ones are not kept.
+_KEPT_BYTES = 64 * 1024
 TYPES = ("text", "json_object", "json_schema")
 
 
@@ -53,7 +55,8 @@ def _check_schema(value: object, param: str) -> None:
         raise _refused(f"{param}.name must be a string", f"{param}.name")
     if not isinstance(schema, dict):
         raise _refused(f"{param}.schema must be a JSON Schema object", f"{param}.schema")
-    fault = _compile_fault(orjson.dumps(schema))
+    written = orjson.dumps(schema)
+    fault = _compile_fault(written) if len(written) <= _KEPT_BYTES else schema_fault(written)
     if fault is not None:
         raise _refused(f"{param}.schema is not a valid JSON Schema: {fault}", f"{param}.schema")
 

@@ -53,7 +53,7 @@ def upstream_body(row: Row, *, served_name: str, model: Model, options: RowOptio
 def has_answer(row: Row, body: dict[str, Any]) -> bool:
     """Whether a server's 200 carries what the row asked for."""
     if isinstance(row, EmbeddingRow):
-        return embeddings.has_answer(body)
+        return embeddings.has_answer(row, body)
     if isinstance(row, DecisionRow):
         return decision_answers.is_whole(row, body)
     return chat.has_answer(body)

@@ -18,6 +18,7 @@ QUESTION = struct.Struct(">II")
 REPLY = struct.Struct(">I")
 _SCHEMA_FAULT = 200
 _ANSWER_FAULT = 900
+_PLACE = 100
 
 
 def main() -> None:
@@ -43,7 +44,7 @@ def _fault(schema: bytes, answer: bytes) -> str:
     try:
         validator = _compiled(schema)
     except ValueError as error:
-        return str(error).split("\n", 1)[0][:_SCHEMA_FAULT]
+        return str(error).split("\n", 1)[0][:_SCHEMA_FAULT] + _place(error)
     if not answer:
         return ""
     try:
@@ -51,8 +52,14 @@ def _fault(schema: bytes, answer: bytes) -> str:
     except orjson.JSONDecodeError:
         return "The answer is not valid JSON."
     except jsonschema_rs.ValidationError as error:
-        return f"The answer does not match the schema: {error.message[:_ANSWER_FAULT]}"
+        return f"The answer does not match the schema: {error.message[:_ANSWER_FAULT]}{_place(error)}"
     return ""
+
+
+def _place(error: ValueError) -> str:
+    """Where in the document a fault is, as the keys that lead there; empty for the document itself."""
+    path = ".".join(map(str, error.instance_path)) if isinstance(error, jsonschema_rs.ValidationError) else ""
+    return f" (at {path[:_PLACE]})" if path else ""
 
 
 if __name__ == "__main__":

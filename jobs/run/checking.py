@@ -16,13 +16,15 @@ from inference import tokens
 from inference.media.probe import Patience
 from inference.requests import rows as requests
 from inference.requests import typed
-from jobs.run.fitting import misfit, taken
+from jobs.run.fitting import misfit, own_cap, taken
 from jobs.run.lines import Block, read_span
 from jobs.run.problems import MAX_PROBLEMS, Problem
 from jobs.run.scope import Scope, Span
 
+# What a row that is too long is to shorten; a decision's text is cut instead.
+_WHAT_IS_LONG = {"chat": "body.messages", "embed": "body.input"}
 COUNTED_TOGETHER = 512
-COUNTED_BYTES = 16 * 1024 * 1024  # or less than that many rows
+COUNTED_BYTES = 4 * 1024 * 1024  # or less than that many rows: counting takes many times their size
 
 Integers = npt.NDArray[np.int64]
 Count = Usage | requests.RowError
@@ -34,8 +36,9 @@ class Found:
     """What the lines of a span came to.
 
     Lines are numbered from 1 at the span's first; `numbers`, `starts` and `ends` tell for each row which line it is and
-    which bytes of the file. `id_hashes` are those of the rows that could be parsed. `media` is what the `media_rows`
-    send together, text and media. A span with 100 problems is not read further.
+    which bytes of the file, and `id_hashes` holds the hash of its custom_id or, where it could not be parsed, a number
+    that no other row has. `largest_cap` is the largest output cap that a row keeps for itself, `media` what the
+    `media_rows` send together, text and media. A span with 100 problems is not read further.
     """
 
     lines: int = 0
@@ -46,6 +49,7 @@ class Found:
     problems: list[Problem] = field(default_factory=list)
     input_tokens: int = 0
     longest_row_tokens: int = 0
+    largest_cap: int = 0
     media_rows: int = 0
     media: Usage = field(default_factory=Usage)
 
@@ -103,7 +107,7 @@ class _Checker:
         blank: list[int] = []
         for batch in _batches(sizes):
             self._pulse()
-            blank += self._check(texts, batch)
+            blank += self._check(texts, batch, places[1])
             if len(self.found.problems) >= MAX_PROBLEMS:
                 break
         self.found.lines += len(texts)
@@ -112,6 +116,7 @@ class _Checker:
     def refuse(self, block: Block) -> None:
         """Note a line that is longer than a line may be."""
         self.found.lines += 1
+        self._hashes.append(np.array([block.start]))
         self._places.append(tuple(np.array([value]) for value in (self.found.lines, block.start, block.end)))
         sentence = f"The line is longer than {_shown(self._scope.max_line_bytes)}."
         self.found.problems.append(Problem("line_too_long", self.found.lines, sentence))
@@ -125,8 +130,8 @@ class _Checker:
         del found.problems[MAX_PROBLEMS:]
         return found
 
-    def _check(self, texts: Sequence[bytes], batch: range) -> list[int]:
-        """Check some lines; answers which of them are blank."""
+    def _check(self, texts: Sequence[bytes], batch: range, starts: Integers) -> list[int]:
+        """Check some lines, each of which starts at its byte of the file; answers which of them are blank."""
         rows: list[requests.Row] = []
         without_row: dict[int, Problem | None] = {}
         read = self._read
@@ -138,16 +143,24 @@ class _Checker:
                 is_blank = not line or line.isspace()
                 without_row[place] = None if is_blank else self._problem(place, error)
         places = [place for place in batch if place not in without_row] if without_row else batch
+        self._hash(rows, places, [place for place, problem in without_row.items() if problem], starts)
         problems = [problem for problem in without_row.values() if problem] + self._count(rows, places)
         self.found.problems += sorted(problems, key=lambda problem: problem.line)
         return [place for place, problem in without_row.items() if problem is None]
+
+    def _hash(self, rows: list[requests.Row], places: Sequence[int], broken: list[int], starts: Integers) -> None:
+        """Note the hashes of the rows of some lines, in the order of the lines; a broken one has where it starts."""
+        hashes = np.fromiter(map(hash, [row.custom_id for row in rows]), np.int64, len(rows))
+        if broken:
+            order = np.argsort(np.array([*places, *broken]))
+            hashes = np.concatenate((hashes, starts[broken]))[order]
+        self._hashes.append(hashes)
 
     def _count(self, rows: list[requests.Row], places: Sequence[int]) -> list[Problem]:
         """Add up what rows send; answers what is wrong with them. `places` are those of their lines in the block."""
         if not rows:
             return []
         found, scope = self.found, self._scope
-        self._hashes.append(np.fromiter(map(hash, [row.custom_id for row in rows]), np.int64, len(rows)))
         counts = tokens.count_rows(
             scope.model,
             rows,
@@ -155,7 +168,7 @@ class _Checker:
             counting_server=scope.counting_server,
             patience=self._patience,
         )
-        if _are_plain(counts):
+        if not scope.options.profile.keeps_own_settings and _are_plain(counts):
             amounts = [count.input_tokens for count in counts]
             found.input_tokens += sum(amounts)
             found.longest_row_tokens = max(found.longest_row_tokens, *amounts)
@@ -170,6 +183,7 @@ class _Checker:
         found = self.found
         found.input_tokens += count.input_tokens
         found.longest_row_tokens = max(found.longest_row_tokens, taken(self._scope, row, count))
+        found.largest_cap = max(found.largest_cap, own_cap(self._scope, row, count))
         if count.has_media:
             found.media_rows += 1
             found.media += count
@@ -177,7 +191,9 @@ class _Checker:
 
     def _misfit(self, row: requests.Row, place: int, usage: Usage) -> Problem | None:
         sentence = misfit(self._scope, row, usage)
-        return Problem("row_too_long", self.found.lines + place + 1, sentence, "messages") if sentence else None
+        if sentence is None:
+            return None
+        return Problem("row_too_long", self.found.lines + place + 1, sentence, _WHAT_IS_LONG[self._scope.model.task])
 
     def _problem(self, place: int, error: requests.RowError) -> Problem:
         return Problem(error.code, self.found.lines + place + 1, error.message, error.param)

@@ -24,7 +24,10 @@ _TOGETHER = 1_000_000
 def find_duplicates(
     scope: Scope, id_hashes: "array[int]", cuts: Sequence[Cut], *, pulse: Callable[[], None]
 ) -> list[Problem]:
-    """The first hundred rows whose custom_id an earlier row has; `id_hashes` are those of all rows, in order."""
+    """The first hundred rows whose custom_id an earlier row has; `id_hashes` are those of all rows, in order.
+
+    Rows that cannot be parsed have no custom_id.
+    """
     hashes = np.frombuffer(id_hashes, np.int64)
     ordered = np.sort(hashes)
     repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
@@ -37,6 +40,8 @@ def find_duplicates(
         ids = seen.setdefault(first, {})
         for again in (row,) if ids else (first, row):
             line, custom_id = rows.read(again)
+            if custom_id is None:
+                continue
             if (earlier := ids.setdefault(custom_id, line)) != line:
                 message = f"custom_id {quoted(custom_id)} was already used on line {earlier}."
                 problems.append(Problem("duplicate_custom_id", line, message, "custom_id"))
@@ -71,13 +76,16 @@ class _Rows:
         self._index = -1
         self._lines: list[Line] = []
 
-    def read(self, row: int) -> tuple[int, str]:
-        """The number of a row's line and its custom_id."""
+    def read(self, row: int) -> tuple[int, str | None]:
+        """The number of a row's line and its custom_id, None for one that cannot be parsed."""
         index = bisect_right(self._cuts, row, key=attrgetter("first_row")) - 1
         scope, cut = self._scope, self._cuts[index]
         if index != self._index:
             self._index, self._lines = index, []
             self._lines = list(read_lines(scope.store.read_range(scope.key, cut.start, cut.end, etag=scope.etag)))
         line = self._lines[row - cut.first_row]
-        custom_id = requests.parse(line.text, model=scope.model, options=scope.options).custom_id
+        try:
+            custom_id = requests.parse(line.text, model=scope.model, options=scope.options).custom_id
+        except requests.RowError:
+            custom_id = None
         return cut.line + line.number - 1, custom_id

@@ -28,7 +28,7 @@ def store_report(store: Store, job_id: UUID, problems: list[Problem]) -> None:
     first, format = problems[0], Job.objects.values_list("input__format", flat=True).get(pk=job_id)
     place = "Row" if format == PARQUET else "Line"
     reason = f"{place} {first.line}: {first.message}" if first.line else first.message
-    report = {"reason": reason, "errors": [asdict(problem) for problem in problems]}
+    report = {"reason": reason, "errors": [asdict(problem) | {"line": problem.line or None} for problem in problems]}
     store.put(keys.failure(job_id), orjson.dumps(report))
 
 

@@ -51,7 +51,7 @@ class Halted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A row whose media is all inline, what its items are charged as (without tokens), and the bytes they added."""
+    """A row whose media is all inline, what its items were priced as, and the bytes they added."""
 
     request: requests.Row
     media: Usage = NOTHING
@@ -121,8 +121,11 @@ class _Fetch:
     def _one(self, part: MediaPart, url: str) -> MediaPart:
         if url not in self._known:
             self._known[url] = self._get(part, url)
-            self._left -= len(self._known[url])
         data = self._known[url]
+        # Every part is sent with bytes of its own, also where its address was named before.
+        self._left -= len(data)
+        if self._left < 0 or len(data) > _most_mib(self._model, part) * MIB:
+            raise self._too_large(part)
         try:
             format = format_of_bytes(
                 lambda at, size: data[at : at + size], part.modality, declared=part.format, at=part.at
@@ -139,8 +142,7 @@ class _Fetch:
             try:
                 return self._download(url, most_bytes=min(most_mib * MIB, self._left), seconds=ends - clock.monotonic())
             except TooLarge:
-                reason = f"it has more than {most_mib} MiB, or the row's media more than {ROW_BYTES // MIB} MiB"
-                raise row_error("media_unreachable", part.at, reason=reason) from None
+                raise self._too_large(part) from None
             except RefusedUrl as error:
                 raise row_error("media_unreachable", part.at, reason=error.message) from None
             except Unreachable as error:
@@ -148,6 +150,10 @@ class _Fetch:
                     raise row_error("media_unreachable", part.at, reason=error.message) from None
                 self._pause(wait)
         raise AssertionError("the last attempt ends the loop")
+
+    def _too_large(self, part: MediaPart) -> RowError:
+        most = f"more than {_most_mib(self._model, part)} MiB, or the row's media more than {ROW_BYTES // MIB} MiB"
+        return row_error("media_unreachable", part.at, reason=f"it has {most}")
 
     def _download(self, url: str, *, most_bytes: int, seconds: float) -> bytes:
         if seconds <= 0:

@@ -12,7 +12,7 @@ def misfit(context: Scope, row: requests.Row, usage: Usage) -> str | None:
     The context is that of what the row carries. A decision's longer text is cut to the window; an embedding writes
     nothing.
     """
-    model, cap = context.model, context.options.max_output_tokens
+    model, cap = context.model, _named_cap(context, row)
     count, most = usage.input_tokens, requests.context_of(row, model)
     if model.task == "decide" or count + (cap or int(model.task == "chat")) <= most:
         return None
@@ -21,10 +21,27 @@ def misfit(context: Scope, row: requests.Row, usage: Usage) -> str | None:
             f"Row {quoted(row.custom_id)} is too long: {count:,} input tokens exceeds the "
             f"{most:,}-token maximum that model '{model.id}' can serve. Shorten or split this row."
         )
+    field = "max_output_tokens" if context.options.max_output_tokens else "its max_tokens"
     return (
         f"Row {quoted(row.custom_id)} is too long: {count:,} input tokens and up to {cap:,} output tokens exceed the "
-        f"{most:,}-token context of model '{model.id}'. Shorten the row or lower max_output_tokens."
+        f"{most:,}-token context of model '{model.id}'. Shorten the row or lower {field}."
     )
+
+
+def own_cap(scope: Scope, row: requests.Row, usage: Usage) -> int:
+    """The output cap in tokens of a row that keeps its own, 0 for others; a default gives way to a long prompt."""
+    if not isinstance(row, requests.ChatRow) or row.own is None:
+        return 0
+    if row.own.names_cap:
+        return row.own.max_tokens
+    return min(row.own.max_tokens, requests.context_of(row, scope.model) - usage.input_tokens)
+
+
+def _named_cap(scope: Scope, row: requests.Row) -> int | None:
+    own = row.own if isinstance(row, requests.ChatRow) else None
+    if own is None:
+        return scope.options.max_output_tokens
+    return own.max_tokens if own.names_cap else None
 
 
 def taken(context: Scope, row: requests.Row, usage: Usage) -> int:

@@ -31,18 +31,24 @@ def measure(context: Context, request: requests.ChatRow, answer: Answer, usage: 
     return Length(usage.output_tokens, min(thinking, usage.output_tokens), cut)
 
 
+def count_read(context: Context, row: requests.Row, media: Usage, server: Server) -> int:
+    """Tokens a row sends: its text by our own count, its media as it was priced. Raises RowError, Unavailable."""
+    (text,) = _counted(context, [row], server)
+    return text + media.input_tokens
+
+
 def count_texts(context: Context, request: requests.ChatRow, texts: Sequence[str], server: Server) -> int:
     """Tokens of texts the model wrote, by its own tokenizer: what each adds to an empty message. Raises Unavailable."""
     messages = [[{"role": "user", "content": text}] for text in ("", *texts)]
     rows = [msgspec.structs.replace(request, messages=alone, media=()) for alone in messages]
-    nothing, *written = (count.input_tokens for count in count_rows(context, rows, server))
+    nothing, *written = _counted(context, rows, server)
     return sum(max(0, count - nothing) for count in written)
 
 
-def count_rows(context: Context, rows: Sequence[requests.Row], server: Server) -> list[Usage]:
-    """What rows send, for rows that could be counted before. Raises RowError where one cannot be, and Unavailable."""
+def _counted(context: Context, rows: Sequence[requests.Row], server: Server) -> list[int]:
+    """Tokens of the text of rows, for rows that could be counted before. Raises RowError where one cannot be."""
     counted = []
-    for count in tokens.count_rows(context.model, rows, options=context.options, counting_server=server):
+    for count in tokens.count_texts(context.model, rows, counting_server=server):
         if isinstance(count, requests.RowError):
             raise count
         counted.append(count)

@@ -7,6 +7,7 @@ extension (001, supported formats). Everything is bounded: addresses, time for e
 
 import dataclasses
 import logging
+import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ CLIP_SECONDS = 10.0
 AT_ONCE = 8
 LOOK_SECONDS = 0.5
 BLOCK_BYTES = 256 * 1024
+_HOSTED = re.compile(b"https", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -99,7 +101,7 @@ def _hosted_parts(context: Context, cuts: Sequence[Cut], go_on: Callable[[], boo
             raise Interrupted
         blob = context.store.read_range(context.input_key, cut.start, cut.end, etag=context.input_etag)
         for line in read_lines(blob):
-            if b"http" not in line.text or (b"video_url" not in line.text and b"audio_url" not in line.text):
+            if not _HOSTED.search(line.text) or (b"video_url" not in line.text and b"audio_url" not in line.text):
                 continue
             row = requests.parse(line.text, model=context.model, options=context.options)
             for part in requests.media_of(row):

@@ -11,8 +11,10 @@ from jobs.run.estimates import SampledRow
 
 
 def may_be_needed(context: Context) -> bool:
-    """Whether answers may have to be measured: only a chat row writes, and cap and budget may be given."""
-    return context.model.task == "chat" and (context.options.max_output_tokens is None or _budgeted(context))
+    """Whether answers may have to be measured: only a chat row writes, and the job or its rows may give caps."""
+    if context.model.task != "chat" or context.options.profile.keeps_own_settings:
+        return False
+    return context.options.max_output_tokens is None or _budgeted(context)
 
 
 def rows_to_run(context: Context, drawn: Sequence[SampledRow]) -> list[SampledRow]:

@@ -102,7 +102,8 @@ class Sender:
         while True:
             attempt += 1
             try:
-                answer = await self._ask(request, place.server)
+                cap = await self._output_cap(ready, size_bytes, place.server)
+                answer = await self._ask(request, place.server, cap)
                 place.proved()
                 return await self._outcome(row, ready, answer, place.server)
             except UpstreamError as error:
@@ -128,7 +129,20 @@ class Sender:
             raise NotAnswered(in_hand=in_hand)
         return place
 
-    async def _ask(self, request: requests.Row, server: Server) -> Answer:
+    async def _output_cap(self, ready: Prepared, size_bytes: int, server: Server) -> int:
+        """The row's cap; a default one gives way where the prompt may leave less room than that."""
+        context, request = self._context, ready.request
+        cap = requests.output_cap(request, context.output_cap)
+        own, room = getattr(request, "own", None), requests.context_of(request, context.model)
+        if own is None or own.names_cap or (size_bytes + cap <= room and not requests.media_of(request)):
+            return cap
+        try:
+            read = await self._threads.call(measuring.count_read, context, request, ready.media, server)
+        except Unavailable as error:
+            raise NotAnswered(in_hand=False, reachable=False) from error
+        return max(1, min(cap, room - read))
+
+    async def _ask(self, request: requests.Row, server: Server, cap: int) -> Answer:
         context = self._context
         write = partial(
             requests.upstream_body,
@@ -136,7 +150,7 @@ class Sender:
             served_name=server.served_name,
             model=context.model,
             options=context.options,
-            max_tokens=context.output_cap,
+            max_tokens=cap,
         )
         body = await fetching.in_thread(write) if requests.media_of(request) else write()
         answer = await self._client.complete(
@@ -145,7 +159,7 @@ class Sender:
             body,
             timeout_s=ROW_SECONDS,
             input_bound=requests.input_bound(request, context.model),
-            output_bound=requests.output_cap(request, context.output_cap),
+            output_bound=cap,
         )
         if answer.status == 200 and not requests.has_answer(request, answer.body):
             raise ServerFailed("The model server answered 200 without an answer.")
@@ -159,7 +173,7 @@ class Sender:
         card, usage, length = self._context.card, answer.usage, None
         try:
             if usage is None:
-                usage = await self._threads.call(self._count, request, answer.body, server)
+                usage = await self._threads.call(self._count, ready, answer.body, server)
             if card is None and isinstance(request, requests.ChatRow):
                 length = await self._threads.call(measuring.measure, self._context, request, answer, usage, server)
         except Unavailable as error:
@@ -177,12 +191,13 @@ class Sender:
             job, model = self._context.job_id, server.model_id
             log.warning("job %s: a server of %s reported impossible usage, which was clamped", job, model)
 
-    def _count(self, request: requests.Row, body: dict[str, Any], server: Server) -> Usage:
+    def _count(self, ready: Prepared, body: dict[str, Any], server: Server) -> Usage:
         """Tokens by our own count, for a server that reported none: an answer is never free by accident."""
+        request = ready.request
+        read = measuring.count_read(self._context, request, ready.media, server)
         if not isinstance(request, requests.ChatRow):
-            return measuring.count_rows(self._context, [request], server)[0]
-        (read,) = measuring.count_rows(self._context, [request], server)
+            return Usage(input_tokens=read)
         texts = [judging.thinking_of(body), judging.text_of(body)]
         written = measuring.count_texts(self._context, request, texts, server)
         most = requests.output_cap(request, self._context.output_cap)
-        return dataclasses.replace(read, output_tokens=min(written, most))
+        return Usage(input_tokens=read, output_tokens=min(written, most))

@@ -22,6 +22,7 @@ class Checked:
     rows: int = 0
     input_tokens: int = 0
     longest_row_tokens: int = 0
+    largest_cap: int = 0
     media_rows: int = 0
     media: Usage = field(default_factory=Usage)
 
@@ -38,8 +39,13 @@ class Checked:
         self.rows += len(found.numbers)
         self.input_tokens += found.input_tokens
         self.longest_row_tokens = max(self.longest_row_tokens, found.longest_row_tokens)
+        self.largest_cap = max(self.largest_cap, found.largest_cap)
         self.media_rows += found.media_rows
         self.media += found.media
+
+    def note(self, problems: list[Problem]) -> None:
+        """Take further problems of its lines; the first hundred of all of them are kept, in the order of lines."""
+        self.problems = sorted(self.problems + problems, key=lambda problem: problem.line)[:MAX_PROBLEMS]
 
     @property
     def is_over(self) -> bool:

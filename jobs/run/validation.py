@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from accounts.selectors import plans
 from anex.core.actors import system
 from inference.backends import registry
 from jobs.lifecycle import Status
@@ -51,8 +52,8 @@ def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
         checked = _check(scope, cutter, sampler, pulse)
         if not checked.problems and not checked.rows:
             checked.problems.append(Problem("empty_file", 0, "The input file has no rows."))
-        if not checked.problems:
-            checked.problems = find_duplicates(scope, checked.id_hashes, cutter.cuts, pulse=pulse)
+        if not checked.is_over:
+            checked.note(find_duplicates(scope, checked.id_hashes, cutter.cuts, pulse=pulse))
         if not checked.problems:
             probing.refine(claim, context, checked, cutter.cuts, go_on=go_on)
         may_run = not checked.problems and sampling.may_be_needed(context)
@@ -98,7 +99,6 @@ def _check(scope: Scope, cutter: Cutter, sampler: Sampler, pulse: Callable[[], N
 
 
 def _commit(claim: Claim, context: Context, checked: Checked, cuts: list[Cut], sample: list[SampledRow]) -> None:
-    cap = context.options.max_output_tokens or 0
     with transaction.atomic():
         job = Job.objects.select_for_update().get(pk=claim.job_id)
         if not claims.close(claim):
@@ -113,7 +113,14 @@ def _commit(claim: Claim, context: Context, checked: Checked, cuts: list[Cut], s
         if sample:
             estimates.plan_sample(claim.job_id, sample)
         else:
-            estimates.quote(claim.job_id, output_cap=min(cap, room_for_output(context.model, job)))
+            estimates.quote(claim.job_id, output_cap=_output_cap(context, checked, job))
+
+
+def _output_cap(context: Context, checked: Checked, job: Job) -> int:
+    """Tokens: as given, within the room of the longest row; the largest of caps that rows keep (000, batch price)."""
+    if context.options.profile.keeps_own_settings:
+        return plans.of(job.organization_id).cap(checked.largest_cap)
+    return min(context.options.max_output_tokens or 0, room_for_output(context.model, job))
 
 
 def _chunks(job_id: UUID, cuts: list[Cut]) -> Iterator[Chunk]:

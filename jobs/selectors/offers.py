@@ -9,11 +9,14 @@ from inference.catalogue import Model
 def is_for_sale(model: Model, *, organization_id: UUID, region: str) -> bool:
     """Whether all is known that a job needs: how to count its rows, what they cost, where and to whom it is offered.
 
-    Whether a server answers is not asked here: a model stays for sale while its server is being started again.
+    A model that takes media needs a price for it too: else a file with a picture could not be quoted. Whether a server
+    answers is not asked here: a model stays for sale while its server is being started again.
     """
+    card = price_cards.current(model.id)
     return (
         model.countable
         and region in model.regions
         and model.is_for(organization_id)
-        and price_cards.current(model.id) is not None
+        and card is not None
+        and (model.media is None or card.sells("batch", media=True))
     )

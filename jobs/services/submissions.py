@@ -159,6 +159,7 @@ def draft(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:
         temperature=row.temperature,
         dimensions=row.dimensions,
         video_fps=row.video_fps,
+        row_profile=row.profile.name,
         has_response_format=row.response_format is not None,
     )
 

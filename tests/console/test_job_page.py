@@ -24,6 +24,8 @@ def test_quoted_job_says_what_it_will_usually_cost(ada, acme):
     job = scenes.quoted(acme, **usual)
     assert "Usually about $1.50, between $1.10 and $2.60; never more than $4.12." in page_of(ada, job)
     assert "Usually" not in page_of(ada, scenes.quoted(acme))
+    sure = dict.fromkeys(usual, scenes.QUOTED["quote_cents"])
+    assert "Usually" not in page_of(ada, scenes.quoted(acme, **sure))
 
 
 def test_approving_holds_the_quote_and_starts_the_job(ada, acme):
@@ -104,6 +106,14 @@ def test_failed_job_names_the_lines_and_says_nothing_was_charged(ada, acme):
     assert "Nothing was charged." in html
 
 
+def test_every_problem_of_a_file_as_a_whole_is_shown(ada, acme):
+    job = scenes.failed(acme)
+    errors = ",".join(f'{{"code":"missing_column","message":"No {name}.","line":null}}' for name in ("id", "input"))
+    store().put(keys.failure(job.pk), f'{{"reason":"No id.","errors":[{errors}]}}'.encode())
+    html = page_of(ada, job)
+    assert (html.count("No id."), html.count("No input.")) == (2, 1)
+
+
 def test_failed_job_stays_readable_when_its_data_is_gone(ada, acme):
     assert "deleted with the job" in page_of(ada, scenes.failed(acme))
 
@@ -167,3 +177,18 @@ def test_failure_of_the_whole_job_is_said_once_and_offers_no_retry_before_approv
     html = page_of(ada, job)
     assert html.count(said.decode()) == 1
     assert "Retry failed rows" not in html
+
+
+@pytest.mark.parametrize("task", ["embed", "decide"])
+def test_page_of_a_job_that_writes_nothing_is_silent_about_answers_and_their_cap(ada, acme, task):
+    job = scenes.done(acme, task_type=task, max_output_tokens=0, est_output_tokens=0)
+    html = page_of(ada, job)
+    assert [word for word in ("Longest answer", "Temperature", "Output tokens", "Cut off") if word in html] == []
+    assert "<dt>Refused</dt>" in html
+
+
+def test_options_a_program_set_are_among_the_facts(ada, acme):
+    job = scenes.done(acme, reasoning_effort="low", video_fps=0.5, dimensions=256, has_response_format=True)
+    html = page_of(ada, job)
+    facts = ("<dd>low</dd>", "0.5 frames per second", "256 numbers", "response_format", "Refused or off the format")
+    assert all(fact in html for fact in facts)

@@ -15,7 +15,9 @@ from jobs.storage import store
 from tests.console import scenes
 from tests.factories import actor_of, add_member, grant_credits, make_organization, make_user
 
-SAMPLE = Path(django_settings.BASE_DIR) / "static" / "console" / "sample.jsonl"
+SAMPLES = Path(django_settings.BASE_DIR) / "static" / "console"
+SAMPLE = SAMPLES / "sample.jsonl"
+ENCODERS = {"minilm-l6-v2": "Embeddings", "minilm-decide": "Decisions"}
 
 
 @pytest.fixture
@@ -35,12 +37,38 @@ def uploaded(ada, acme, served):
     return input_id
 
 
+def serve(*model_ids):
+    for model_id in model_ids:
+        Backend.objects.create(
+            model_id=model_id, base_url="http://127.0.0.1:9/v1", served_name=model_id, source="configured"
+        )
+
+
 def test_models_are_offered_with_price_and_context(ada, served):
     html = ada.get("/jobs/new").content.decode()
     model = catalogue.get(scenes.MODEL)
     assert f'value="{model.id}"' in html
     assert f"{model.context_tokens:,} tokens of context" in html
     assert "per million tokens" in html
+
+
+def test_models_of_every_task_are_offered_the_chat_model_first_and_chosen(ada, served):
+    serve(*ENCODERS)
+    html = ada.get("/jobs/new").content.decode()
+    places = [html.index(f'value="{name}"') for name in (scenes.MODEL, *ENCODERS)]
+    assert places == sorted(places)
+    assert [label in html for label in ENCODERS.values()] == [True, True]
+    assert html.count(" out<br>") == 1  # what writes nothing has no price for it
+    assert f'value="{scenes.MODEL}" data-task="chat" required checked' in html
+
+
+@pytest.mark.parametrize("model", ENCODERS)
+def test_options_typed_before_another_kind_of_model_was_picked_do_not_count(ada, uploaded, model):
+    serve(model)
+    form = {"input_id": uploaded, "model": model, "max_output_tokens": "64", "temperature": "0.5"}
+    assert ada.post("/jobs/new", form).status_code == 302
+    job = Job.objects.get()
+    assert (job.model_id, job.requested_max_output_tokens, job.temperature) == (model, None, None)
 
 
 def test_form_says_beforehand_that_there_are_no_credits(ada, acme, served):
@@ -130,10 +158,19 @@ def test_input_of_another_organization_is_not_found(ada, acme, served):
     assert not Job.objects.exists()
 
 
-def test_sample_file_is_made_of_valid_rows():
-    model = catalogue.get(scenes.MODEL)
-    rows = [parse(line, model=model, options=RowOptions()) for line in SAMPLE.read_bytes().splitlines()]
-    assert len({row.custom_id for row in rows}) == len(rows) == 20
+@pytest.mark.parametrize(
+    ("file", "model_id", "count"),
+    [
+        ("sample.jsonl", scenes.MODEL, 20),
+        ("sample-embeddings.jsonl", "minilm-l6-v2", 10),
+        ("sample-decisions.jsonl", "minilm-decide", 8),
+    ],
+)
+def test_sample_files_are_made_of_valid_rows(ada, file, model_id, count):
+    assert f"/static/console/{file}" in ada.get("/jobs/new").content.decode()
+    model = catalogue.get(model_id)
+    rows = [parse(line, model=model, options=RowOptions()) for line in (SAMPLES / file).read_bytes().splitlines()]
+    assert len({row.custom_id for row in rows}) == len(rows) == count
     assert json.loads(SAMPLE.read_bytes().splitlines()[0])["custom_id"] == "row-01"
 
 

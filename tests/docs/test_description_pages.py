@@ -5,8 +5,12 @@ import re
 
 import pytest
 import yaml
+from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.test import Client
+
+from inference import catalogue
+from inference.requests.rows import RowOptions, parse
 
 
 @pytest.fixture
@@ -30,3 +34,13 @@ def test_readers_load_everything_from_here(anybody: Client, path: str) -> None:
     assert "<script>" not in page.content.decode()
     assert "script-src" not in page["Content-Security-Policy"]
     assert "'unsafe-inline'" in page["Content-Security-Policy"]
+
+
+def test_description_shows_a_row_of_every_task_that_is_taken():
+    (block,) = re.findall(r"```json\n(.*?)```", settings.SPECTACULAR_SETTINGS["DESCRIPTION"], re.DOTALL)
+    models = ("qwen3-14b", "qwen3-embedding-8b", "laya")
+    rows = [
+        parse(line.encode(), model=catalogue.get(name), options=RowOptions())
+        for line, name in zip(block.splitlines(), models, strict=True)
+    ]
+    assert [row.custom_id for row in rows] == ["completions", "embeddings", "systemone"]

@@ -198,6 +198,8 @@ DECIDE = (
         (CHAT + "media: {image: {max_inline_mb: 20, colour: red}}\ninputs: [text, image]\n", "$.media.image"),
         (CHAT.replace("10", "0"), "$.context_tokens"),
         (CHAT.replace("10", "ten"), "$.context_tokens"),
+        (CHAT.replace("10", "9" * 20), "$.context_tokens"),
+        (CHAT + "media: {audio: {max_seconds: 1, tokens_per_second: .inf, max_inline_mb: 1}}\n", "tokens_per_second"),
         (CHAT.replace("chat", "paint"), "$.task"),
         (CHAT.replace("id: m", "id: M"), "$.id"),
         (CHAT.replace("id: m", "id: n"), "$.id"),

@@ -179,12 +179,19 @@ async def test_too_large_answer_is_a_failed_server(monkeypatch):
         await ask(port)
 
 
-@pytest.mark.parametrize("status", [400, 401, 404, 413, 422])
+@pytest.mark.parametrize("status", [400, 413, 422])
 async def test_refusal_is_an_answer(status):
     refusal = {"error": {"message": "no", "code": status}}
     with answering(http(status, orjson.dumps(refusal))) as (port, _):
         answer = await ask(port)
     assert (answer.status, answer.body, answer.usage) == (status, refusal, None)
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 405])
+async def test_server_that_does_not_know_key_model_or_route_has_failed_whatever_the_row(status):
+    refusal = orjson.dumps({"error": {"message": "Invalid API Key"}})
+    with answering(http(status, refusal)) as (port, _), pytest.raises(ServerFailed, match=f"answered {status}"):
+        await ask(port)
 
 
 async def test_refusal_in_plain_text_becomes_an_error_object():

@@ -14,7 +14,7 @@ from anex.core.errors import Unavailable
 from anex.core.usage import Usage
 from inference.catalogue import get
 from inference.catalogue.schema import Files
-from inference.counting import contents, hf
+from inference.counting import chats, contents, hf
 from inference.counting.template import compile_template, render
 from inference.refusals import RowError
 from inference.requests.chat import ChatRow
@@ -78,13 +78,15 @@ def files(tmp_path: Path) -> Files:
 
 def test_chat_is_counted_as_rendered_neither_cut_nor_padded(files: Files) -> None:
     rows = [chat(user("a b a b a b")), chat(user("a")), chat(user("a b"), {"role": "assistant", "content": "b"})]
-    assert hf.load(files).count(rows, model_id="m") == [3 + 6 + 2, 3 + 1 + 2, 3 + 2 + 3 + 1 + 2]
+    assert hf.load(files).count(rows, model_id="m", context_tokens=100) == [3 + 6 + 2, 3 + 1 + 2, 3 + 2 + 3 + 1 + 2]
 
 
 def test_row_the_template_refuses_takes_none_of_the_others_with_it(files: Files, tmp_path: Path) -> None:
     (tmp_path / "strict.jinja").write_text(STRICT)
     rows = [chat(user("a b")), chat({"role": "system", "content": "a"}), chat(user("a"))]
-    first, refusal, last = hf.load(Files(files.tokenizer, None, tmp_path / "strict.jinja")).count(rows, model_id="m")
+    first, refusal, last = hf.load(Files(files.tokenizer, None, tmp_path / "strict.jinja")).count(
+        rows, model_id="m", context_tokens=100
+    )
     assert (first, last) == (2, 1)
     assert isinstance(refusal, RowError)
     assert (refusal.code, "no system role" in refusal.message) == ("template_refused", True)
@@ -93,7 +95,9 @@ def test_row_the_template_refuses_takes_none_of_the_others_with_it(files: Files,
 def test_template_that_fails_as_a_program_refuses_the_row(files: Files, tmp_path: Path) -> None:
     (tmp_path / "broken.jinja").write_text("{{ 1 / messages[0].content | length }}{{ messages[1].content }}")
     rows = [chat(user("")), chat(user("a"), user("a"))]
-    refusal, count = hf.load(Files(files.tokenizer, None, tmp_path / "broken.jinja")).count(rows, model_id="m")
+    refusal, count = hf.load(Files(files.tokenizer, None, tmp_path / "broken.jinja")).count(
+        rows, model_id="m", context_tokens=100
+    )
     assert isinstance(refusal, RowError)
     assert count == 1
 
@@ -103,16 +107,18 @@ def test_settings_and_special_tokens_reach_the_template(files: Files, tmp_path: 
     template.write_text("{{ bos_token }} {{ eos_token }} {% if reasoning_effort == 'low' %}a a a{% endif %}")
     config.write_text(json.dumps({"bos_token": "<s>", "eos_token": {"content": "</s>"}, "pad_token": None}))
     tokenizer = hf.load(Files(files.tokenizer, config, template))
-    assert tokenizer.count([chat(user("a")), chat(user("a"), reasoning_effort="low")], model_id="m") == [2, 5]
+    assert tokenizer.count(
+        [chat(user("a")), chat(user("a"), reasoning_effort="low")], model_id="m", context_tokens=100
+    ) == [2, 5]
 
 
 def test_embedding_with_media_is_counted_as_the_chat_it_becomes(files: Files, tmp_path: Path) -> None:
     (tmp_path / "parts.jinja").write_text(EITHER + "{% if add_generation_prompt %} assistant{% endif %}")
     rows = [EmbeddingRow("r", "a b", 4), EmbeddingRow("r", [text("a"), {"type": "image_url"}], 4)]
     tokenizer = hf.load(Files(files.tokenizer, None, tmp_path / "parts.jinja"))
-    assert tokenizer.count(rows, model_id="m") == [2, 4]
+    assert tokenizer.count(rows, model_id="m", context_tokens=100) == [2, 4]
     with pytest.raises(Unavailable, match="no chat template"):
-        hf.load(Files(files.tokenizer)).count(rows, model_id="m")
+        hf.load(Files(files.tokenizer)).count(rows, model_id="m", context_tokens=100)
 
 
 def test_embedding_text_is_counted_verbatim_with_its_special_tokens() -> None:
@@ -128,13 +134,13 @@ def test_decision_reads_its_state_once_per_question(files: Files) -> None:
         "one": {"type": "choice", "instructions": "a b", "criteria": {"a": "b", "b": None}},
         "two": {"type": "noul", "instructions": "a"},
     }
-    counts = hf.load(files).count([DecisionRow("r", "a a a", questions, None)] * 2, model_id="m")
+    counts = hf.load(files).count([DecisionRow("r", "a a a", questions, None)] * 2, model_id="m", context_tokens=100)
     assert counts == [2 * 3 + (2 + 2 + 1) + (1 + 2)] * 2
 
 
 def test_chats_of_a_checkpoint_without_a_template_cannot_be_counted(files: Files) -> None:
     with pytest.raises(Unavailable, match="m has no chat template"):
-        hf.load(Files(files.tokenizer, None, None)).count([chat(user("a"))], model_id="m")
+        hf.load(Files(files.tokenizer, None, None)).count([chat(user("a"))], model_id="m", context_tokens=100)
 
 
 def test_file_that_is_not_there_makes_counting_unavailable() -> None:
@@ -186,3 +192,18 @@ def test_prompt_is_what_plain_jinja_renders(messages: list[dict[str, Any]], sour
     plain.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
     expected = plain.from_string(source).render(messages=messages, tools=None, add_generation_prompt=True)
     assert prompt(source, messages) == expected
+
+
+def test_a_text_that_cannot_fit_is_counted_by_its_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Encoding takes many times the size of a text, and a line may have 210 MB."""
+    monkeypatch.setattr(chats, "_ENCODED_CHARACTERS", 10)
+    encoded: list[str] = []
+
+    def encode(texts: list[str]) -> list[int]:
+        encoded.extend(texts)
+        return [7] * len(texts)
+
+    texts = ["a" * 10, "b" * 40, "c" * 41]
+    assert chats.encode_fitting(texts, encode, longest_token=8, context_tokens=5) == [7, 7, 6]
+    assert encoded == texts[:2]
+    assert chats.encode_fitting(texts, encode, longest_token=None, context_tokens=5) == [7, 7, 7]

@@ -71,3 +71,10 @@ def test_a_format_that_no_row_could_carry_is_refused(kind, value):
 def test_nothing_outside_a_schema_is_fetched(reference):
     with pytest.raises(InvalidRequest, match="not a valid JSON Schema"):
         check({"properties": {"a": {"$ref": reference}}, "$id": "http://127.0.0.1:9/here"})
+
+
+def test_sentences_say_where_a_schema_or_an_answer_is_wrong():
+    with pytest.raises(InvalidRequest, match=r"\(at properties\.a\.type\)$"):
+        check({"properties": {"a": {"type": "objekt"}}})
+    schema = b'{"properties":{"a":{"items":{"maxLength":2}}}}'
+    assert (answer_fault(schema, b'{"a":["xxxx"]}') or "").endswith("(at a.0)")

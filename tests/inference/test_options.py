@@ -82,6 +82,7 @@ def test_options_that_fit_pass(model_id: str, options: dict[str, Any]) -> None:
         (BUDGET, {"dimensions": 64}, f"model '{BUDGET}' does not support dimensions"),
         (EMBED, {"dimensions": 31}, f"dimensions 31 is outside the range of {EMBED}: from 32 to 4096"),
         (EMBED, {"dimensions": 4097}, f"dimensions 4097 is outside the range of {EMBED}: from 32 to 4096"),
+        ("minilm-l6-v2", {"dimensions": 64}, "dimensions 64 is outside the range of minilm-l6-v2: it takes 384 only"),
         (DECIDE, {"dimensions": 64}, "model 'laya' does not support dimensions"),
     ],
 )

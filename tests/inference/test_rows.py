@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inference.catalogue import Model, get
-from inference.requests.rows import ChatRow, RowError, RowOptions, parse, upstream_body
+from inference.requests.rows import ChatRow, EmbeddingRow, RowError, RowOptions, has_answer, parse, upstream_body
 
 USER = {"role": "user", "content": "hi"}
 TEXT_MODEL, EFFORT_MODEL, PLAIN_MODEL = "qwen3-14b", "qwen3.8-27b", "smollm2-135m-instruct"
@@ -236,3 +236,17 @@ def test_earlier_thinking_reaches_the_server_under_both_of_its_names(name: str) 
         "reasoning": "2 + 2",
         "reasoning_content": "2 + 2",
     }
+
+
+def test_a_field_as_long_as_its_line_is_quoted_by_its_beginning() -> None:
+    body = {"x" * 1_000_000: 1}
+    row = json.dumps({"custom_id": "r", "method": "POST", "url": "/v1/systemone", "body": body}).encode()
+    with pytest.raises(RowError) as refused:
+        parse(row, model=model_named("scripted-decide"), options=RowOptions())
+    assert refused.value.param == "body." + "x" * 64 + "…"
+    assert len(refused.value.message) < 300
+
+
+@pytest.mark.parametrize(("vector", "whole"), [([0.5, 1], True), ([0.5], False), ([], False), ([0.5, None], False)])
+def test_a_vector_narrower_than_the_row_asks_is_no_answer(vector: list[Any], whole: bool) -> None:
+    assert has_answer(EmbeddingRow("r", "text", 2), {"data": [{"embedding": vector}]}) is whole

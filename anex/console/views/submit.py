@@ -12,6 +12,7 @@ from accounts.permissions import Action
 from accounts.selectors import freezes
 from anex.console import offers
 from anex.console.forms import JobForm
+from anex.console.offers import Offer
 from anex.core.errors import AnexError, NotFound
 from billing import gateways
 from billing.selectors import balances
@@ -24,12 +25,12 @@ from jobs.services.submissions import SubmitOptions
 @member_page(Action.SUBMIT_JOB)
 def new(request: HttpRequest, member: Member) -> HttpResponse:
     """The form; a refusal comes back in it with what was uploaded still named."""
-    offered = offers.chat(organization_id=member.organization.pk, region=settings.ANEX_REGION)
+    offered = offers.current(organization_id=member.organization.pk, region=settings.ANEX_REGION)
     form = JobForm(request.POST or None, offers=offered)
     if form.is_valid():
         try:
             freezes.require_open("batch")
-            job = _submit(form, member)
+            job = _submit(form, member, offered)
         except NotFound:
             raise
         except AnexError as error:
@@ -62,9 +63,12 @@ def upload(request: HttpRequest, member: Member) -> HttpResponse:
     return JsonResponse({"input_id": str(created.pk), "url": url, "fields": dict(target.fields)}, status=201)
 
 
-def _submit(form: JobForm, member: Member) -> UUID:
+def _submit(form: JobForm, member: Member, offered: list[Offer]) -> UUID:
     chosen = form.cleaned_data
-    row = RowOptions(max_output_tokens=chosen["max_output_tokens"], temperature=chosen["temperature"])
+    row = RowOptions()
+    # The options are hidden beside a model that writes nothing; what was typed before it was picked does not count.
+    if any(offer.model_id == chosen["model"] and offer.task == "chat" for offer in offered):
+        row = RowOptions(max_output_tokens=chosen["max_output_tokens"], temperature=chosen["temperature"])
     job = submissions.submit(
         organization_id=member.organization.pk,
         options=SubmitOptions(model_id=chosen["model"], row=row),

@@ -27,7 +27,7 @@ EVERY = [*CLIPS, *clips.IMAGES]
 DOCUMENTED = {
     *("wrong_type", "missing", "empty", "unknown_part", "no_encoder", "invalid_media_url", "not_base64_uri"),
     *("data_prefix", "invalid_base64", "media_too_large", "unsupported_format", "format_contradicted"),
-    "invalid_duration",
+    *("invalid_duration", "media_url_too_long"),
 }
 
 

@@ -33,6 +33,14 @@ def test_a_declared_length_is_kept_in_milliseconds_rounded_up() -> None:
     )
 
 
+@pytest.mark.parametrize(("seconds", "milliseconds"), [(16.1, 16_100), (32.2, 32_200), (2.007, 2_007), (1e-320, 1)])
+def test_a_declared_length_is_read_as_it_is_written(seconds: float, milliseconds: int) -> None:
+    """Of binary dust a clip of 16.1 s at 10 frames a second would become a frame longer."""
+    part = read_part(by_url("video", "https://a.example/x", duration_seconds=seconds), at=AT, model=NEMOTRON)
+    assert isinstance(part, MediaPart)
+    assert part.declared_ms == milliseconds
+
+
 def test_unused_fields_are_ignored() -> None:
     part = by_url("image", "https://a.example/x.png", detail="high", duration_seconds="long") | {"cache": True}
     assert isinstance(read_part(part, at=AT, model=NEMOTRON), MediaPart)
@@ -83,6 +91,7 @@ def test_a_modality_the_model_lacks_is_named_with_the_model(part: Any, model: Mo
         (by_url("image", "file:///etc/passwd"), "invalid_media_url", ".image_url.url"),
         (by_url("image", "https://"), "invalid_media_url", ".image_url.url"),
         (by_url("image", "https://["), "invalid_media_url", ".image_url.url"),
+        (by_url("image", "https://a.example/".ljust(4097, "x")), "media_url_too_long", ".image_url.url"),
         (by_url("image", "data:image/png,AAAA"), "not_base64_uri", ".image_url.url"),
         (by_url("image", "data:"), "not_base64_uri", ".image_url.url"),
         (by_url("image", "data:" + "a" * 300 + ";base64,AAAA"), "not_base64_uri", ".image_url.url"),
@@ -105,9 +114,9 @@ def test_input_audio_is_bare_base64() -> None:
     assert refused(part).code == "data_prefix"
 
 
-@pytest.mark.parametrize("seconds", [0, -1, float("inf"), float("nan"), True, "42", [42]])
+@pytest.mark.parametrize("seconds", [0, -1, 1e308, 10**30, float("inf"), float("nan"), True, "42", [42]])
 @pytest.mark.parametrize("kind", ["audio", "video"])
-def test_a_declared_length_is_a_number_above_zero(seconds: Any, kind: str) -> None:
+def test_a_declared_length_is_a_number_above_zero_and_below_all_reason(seconds: Any, kind: str) -> None:
     error = refused(by_url(kind, "https://a.example/x", duration_seconds=seconds))
     assert (error.code, error.param) == ("invalid_duration", f"{AT}.{kind}_url.duration_seconds")
 

@@ -97,14 +97,16 @@ def test_what_is_sent_keeps_the_order_of_parts() -> None:
     [
         (QWEN, 5, PARTS, 5),
         (NEMOTRON, 0.5, PARTS, 0.5),
-        (QWEN, None, PARTS, None),
-        (QWEN, 1, PARTS, None),
-        (NEMOTRON, 2, PARTS, None),
+        (QWEN, None, PARTS, 1),
+        (QWEN, 1, PARTS, 1),
+        (NEMOTRON, None, PARTS, 2),
         (QWEN, 5, PARTS[:3], None),
         (GEMMA, None, PARTS, None),
     ],
 )
-def test_vllm_is_told_a_sampling_rate_of_the_job(model: Model, fps: float | None, parts: Any, told: Any) -> None:
+def test_vllm_is_told_the_sampling_rate_on_models_that_take_one(
+    model: Model, fps: float | None, parts: Any, told: Any
+) -> None:
     options = RowOptions(video_fps=fps)
     row = chat(parts, model)
     body = orjson.loads(upstream_body(row, served_name="s", model=model, options=options, max_tokens=1))
@@ -126,3 +128,13 @@ def test_a_long_custom_id_is_quoted_by_its_beginning(asked: list[dict[str, Any]]
     refusal = count_one(chat(parts, GEMMA, custom_id="y" * 1000), GEMMA)
     assert isinstance(refusal, RowError)
     assert refusal.message.startswith(f"Row '{'y' * 64}…': audio duration 31s exceeds the 30s maximum")
+
+
+def test_of_items_that_cannot_fit_no_header_is_read(
+    asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line of 210 MB holds millions of clips, and each takes milliseconds to read."""
+    monkeypatch.setattr(tokens, "measure", lambda *_, **__: pytest.fail("a clip was read"))
+    error = count_one(chat([by_url("video", data_uri("mp4", b"\0\0\0\x08ftypisom"))] * 1001), QWEN)
+    assert isinstance(error, RowError)
+    assert error.code == "row_too_long"

@@ -29,7 +29,7 @@ def serve(model_id, **where):
 
 def picked(organization):
     """The operator's models among those a person of the organization can pick."""
-    found = offers.chat(organization_id=organization.pk, region="world")
+    found = offers.current(organization_id=organization.pk, region="world")
     return {offer.model_id for offer in found if offer.model_id.endswith("-chat")}
 
 
@@ -56,6 +56,16 @@ def test_model_that_is_not_offered_is_unknown(operator, acme, submit, facts, is_
     assert not Job.objects.exists()
 
 
+def test_model_that_takes_media_needs_a_price_for_it(operator, acme, submit):
+    """Its first row with a picture would have no price when the job is quoted."""
+    media = "{image: {max_inline_mb: 1, max_tokens: 10}}"
+    operator.add("acme-chat", tokenizer="server", inputs="[text, image]", media=media)
+    operator.price("acme-chat")
+    serve("acme-chat")
+    assert submit("acme-chat") == (422, "unknown model 'acme-chat'")
+    assert picked(acme) == set()
+
+
 def test_custom_model_is_offered_to_its_organization_only(operator, acme, globex, submit):
     operator.add("acme-chat", tokenizer="server", organization=acme.pk)
     operator.price("acme-chat")
@@ -75,5 +85,5 @@ def test_model_of_the_operator_without_an_owner_is_offered_to_everybody(operator
 def test_price_of_the_operator_takes_the_place_of_ours(operator, acme):
     operator.price("scripted")
     serve("scripted")
-    prices = {offer.model_id: offer.output_nano for offer in offers.chat(organization_id=acme.pk, region="world")}
+    prices = {offer.model_id: offer.output_nano for offer in offers.current(organization_id=acme.pk, region="world")}
     assert prices["scripted"] == 500_000_000

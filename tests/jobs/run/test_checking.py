@@ -124,6 +124,25 @@ def test_first_hundred_duplicates_are_named_in_order_also_where_hashes_collide()
         assert duplicates.find_duplicates(scope, array("q", range(400)), cuts, pulse=lambda: None) == []
 
 
+def test_duplicates_are_named_beside_what_else_is_wrong() -> None:
+    """Otherwise a customer who mended the other lines would be told only then."""
+    found = [chat_line("a"), "null", "", chat_line("a"), "x" * 500, chat_line("b", temperature=9), chat_line("b"), "{"]
+    scope = scope_of("\n".join([*found, chat_line("b"), chat_line("a")]).encode(), max_line_bytes=400)
+    for span in (400, 90):
+        checked, cuts, _ = check(scope, span=span, together=3)
+        assert len(checked.id_hashes) == checked.rows == 9
+        checked.note(duplicates.find_duplicates(scope, checked.id_hashes, cuts, pulse=lambda: None))
+        assert [(problem.line, problem.code) for problem in checked.problems] == [
+            (2, "not_an_object"),
+            (4, "duplicate_custom_id"),
+            (5, "line_too_long"),
+            (6, "out_of_range"),
+            (8, "invalid_json"),
+            (9, "duplicate_custom_id"),
+            (10, "duplicate_custom_id"),
+        ]
+
+
 def test_row_beyond_the_most_is_named_by_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(totals, "MAX_ROWS", 7)
     data = "\n\n".join(chat_line(f"r{n}") for n in range(20)).encode() + b"\nnull"

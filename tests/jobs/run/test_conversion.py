@@ -52,7 +52,7 @@ def test_problems_of_rows_name_the_row(acme: Organization) -> None:
     job = validate(submitted(acme, table))
     assert (job.status, job.failure_code, job.failure_line) == ("failed", "invalid_input", 2)
     assert failure(job)["reason"].startswith("Row 2: custom_id")
-    assert [error["line"] for error in failure(job)["errors"]] == [2, 4]
+    assert [error["line"] for error in failure(job)["errors"]] == [2, 3, 4]
     repeated = validate(submitted(acme, table.take([0, 2])))
     assert [error["line"] for error in failure(repeated)["errors"]] == [2]
 

@@ -100,6 +100,14 @@ def test_a_row_has_a_bound_for_all_of_its_media(host: https.Server, monkeypatch:
     assert error.param == "body.messages[0].content[1]"
 
 
+def test_an_address_named_again_counts_again(host: https.Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of parts of one large clip would otherwise fill the memory of the worker."""
+    monkeypatch.setattr(fetching, "ROW_BYTES", len(PNG) + 10)
+    error = refusal(*[by_url("image", host.url("/picture.png"))] * 2)
+    assert (error.code, error.param) == ("media_unreachable", "body.messages[0].content[1]")
+    assert len(host.requests) == 1
+
+
 def test_a_picture_that_takes_too_long_is_given_up(host: https.Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "IMAGE_SECONDS", 0.2)
     host.handlers["/slow.png"] = lambda _, peer: host.stopping.wait(5)  # type: ignore[assignment,func-returns-value]

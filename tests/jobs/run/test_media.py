@@ -118,6 +118,23 @@ def test_the_fees_of_items_and_minutes_are_charged(acme: Organization, media_eng
     assert part.cost_nano == tokens + fees
 
 
+def test_an_answer_without_usage_is_charged_as_its_media_was_priced(
+    acme: Organization, media_engine: None, host: https.Server, pump: Pump
+) -> None:
+    """By its own length a clip that runs a little over would cost more than it was quoted, or be refused unpaid."""
+    serve(host, "/ranges.mp4", MP4)
+    host.answer("/grown.mp4", 200, clips.video("mp4", frames=24))
+    ranges, whole = host.handlers["/ranges.mp4"], host.handlers["/grown.mp4"]
+    host.handlers["/grown.mp4"] = lambda asked, peer: (ranges if "range" in asked.headers else whole)(asked, peer)
+    silent = {"type": "text", "text": "say [[usage absent]]"}
+    grown = by_url("video", host.url("/grown.mp4"))
+    lines = [chat_line(f"row-{place}", [silent, part]) for place, part in enumerate((grown, CHAT[1][1]))]
+    job = run(acme, lines, model_id="scripted-media")
+    assert [line["error"] for line in result(job)] == [None, None]
+    assert sums(job) == job.est_input_tokens
+    assert 1 <= (job.charge_cents or 0) <= (job.quote_cents or 0)
+
+
 def test_embedding_rows_with_media_become_vectors(
     acme: Organization, media_engine: None, host: https.Server, pump: Pump
 ) -> None:

@@ -54,6 +54,12 @@ def test_a_clip_is_read_once_for_all_rows_that_name_it(acme: Organization, host:
     assert len(host.requests) == 1
 
 
+def test_an_address_in_capitals_is_asked_too(acme: Organization, host: https.Server) -> None:
+    serve(host, "/clip.mp4", MP4)
+    job = check(acme, by_url("video", host.url("/clip.mp4").replace("https", "HTTPS")))
+    assert job.est_input_tokens == PROMPT + 3 * 105
+
+
 def test_a_long_file_costs_its_first_and_last_block(acme: Organization, host: https.Server) -> None:
     place = MP4.index(b"mdat") - 4
     boxed = MP4[:place] + (3_000_000).to_bytes(4, "big") + b"free" + bytes(2_999_992) + MP4[place:]
@@ -144,6 +150,7 @@ def test_a_worker_that_stops_is_not_held_up(acme: Organization, host: https.Serv
 def test_lengths_of_a_check_that_was_made_again_do_not_count(
     acme: Organization, host: https.Server, monkeypatch: pytest.MonkeyPatch, same_worker: bool
 ) -> None:
+    """Otherwise a row priced at the ceiling would be held to a length that its price never knew."""
     serve(host, "/clip.mp4", MP4)
     job = submit(acme, chat_line("row", [by_url("video", host.url("/clip.mp4"))]).encode(), model_id="scripted-media")
     lease = HandLease()

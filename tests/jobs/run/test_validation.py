@@ -45,7 +45,7 @@ BAD = {
     "a lone surrogate": (GOOD.replace(b"hello", b"\\ud800"), 1, "not valid JSON"),
     "no custom_id": (b'{"method":"POST","url":"/v1/chat/completions","body":{"messages":[]}}', 1, "custom_id"),
     "GET": (GOOD.replace(b"POST", b"GET"), 1, "method must be POST"),
-    "another url": (GOOD.replace(b"chat/completions", b"embeddings"), 1, "url must be"),
+    "another url": (GOOD.replace(b"chat/completions", b"embeddings"), 1, "chat/completions for the chosen model"),
     "a stream": (chat_line("x", stream=True).encode(), 1, "stream"),
     "no messages": (chat_line("x").replace('"messages"', '"massages"').encode(), 1, "messages"),
     "a row longer than the context": (chat_line("x", "word " * 40_000).encode(), 1, "too long"),
@@ -86,6 +86,18 @@ def test_an_unusual_but_correct_file_is_priced(acme: Organization, name: str) ->
     assert (job.status, job.row_count) == ("cost_ready", rows)
     assert job.quote_cents is not None
     assert job.quote_cents >= 1
+
+
+def test_what_is_wrong_with_the_whole_file_is_reported_without_a_line(acme: Organization) -> None:
+    job = validate(submit(acme, b"\n\n"))
+    (error,) = json.loads(storage.store().read(keys.failure(job.pk)))["errors"]
+    assert (error["code"], error["line"]) == ("empty_file", None)
+
+
+def test_a_row_that_is_too_long_is_reported_with_the_field_that_is_long(acme: Organization) -> None:
+    job = validate(submit(acme, chat_line("x", "word " * 40_000).encode()))
+    (error,) = json.loads(storage.store().read(keys.failure(job.pk)))["errors"]
+    assert (error["code"], error["param"]) == ("row_too_long", "body.messages")
 
 
 def test_every_problem_is_reported_up_to_a_hundred(acme: Organization) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py catalogue check [FOLDER]`: validate catalogue files before they are deployed."""
+"""`manage.py catalogue check [FOLDER]`: validate catalogue files and price cards before they are deployed."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
 from anex.core.errors import Unavailable
+from billing import price_cards
 from inference import catalogue
 from inference.backends import registry
 from inference.catalogue import Model, files
@@ -18,7 +19,7 @@ from inference.counting.template import compile_file
 
 
 class Command(BaseCommand):
-    help = "Checks the model catalogue, files and tokenizers included, and says what keeps a model from being offered."
+    help = "Checks models, their files, tokenizers and prices, and says what keeps a model from being offered."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -36,11 +37,14 @@ class Command(BaseCommand):
         models = {model.id: model for model in found if isinstance(model, Model)}
         bad = [str(error) for error in found if isinstance(error, CatalogueError)]
         bad += [f"{model.id}.yaml: {reason}" for model in models.values() if (reason := _unusable(model))]
+        priced_in = price_cards.folders(folder)
+        bad += [f"prices/{reason}" for cards in priced_in if (reason := _unreadable(cards))]
         if bad:
             raise CommandError("\n".join(bad))
         served = _served()
         for model in models.values():
-            self.stdout.write(f"{model.id:<26}{_standing(model, served)}")
+            priced = price_cards.current(model.id, priced_in) is not None
+            self.stdout.write(f"{model.id:<26}{_standing(model, served, priced=priced)}")
         self.stdout.write(f"{len(models)} models, no problem found.")
 
 
@@ -63,19 +67,30 @@ def _unusable(model: Model) -> str | None:
     return None
 
 
-def _standing(model: Model, served: set[tuple[str, str]] | None) -> str:
-    """Whether a model is offered, as far as this app knows: prices are billing's."""
+def _unreadable(cards: Path) -> str | None:
+    """Which file of a folder of price cards is wrong and why."""
+    try:
+        price_cards.load(cards)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _standing(model: Model, served: set[tuple[str, str]] | None, *, priced: bool) -> str:
+    """Whether a model is offered, and to whom; what is missing is named one thing at a time."""
     if not model.countable:
         return "not offered: tokenizer unknown"
     if isinstance(model.weights, PackagedWeights) and not _installed(model.weights):
         return f"not offered: {model.weights.distribution} is not installed"
+    if not priced:
+        return f"not offered: no price that has started (prices/{model.id}.yaml)"
     if served is None:
-        return "countable; the database that knows its servers cannot be reached"
+        return "countable and priced; the database that knows its servers cannot be reached"
     regions = [region for region in model.regions if (model.id, region) in served]
     if not regions:
         return f"not offered: no server (manage.py backends set {model.id} URL)"
     only = f" to organization {model.organization}" if model.organization else ""
-    return f"offered in {' and '.join(regions)}{only}, where it has a price"
+    return f"offered in {' and '.join(regions)}{only}"
 
 
 def _installed(weights: PackagedWeights) -> bool:

@@ -1,5 +1,6 @@
 """`manage.py catalogue check` reads every file a model needs, and says what keeps each model from being offered."""
 
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
@@ -9,11 +10,12 @@ from tokenizers import Tokenizer, models
 
 from anex.core.actors import system
 from anex.core.errors import Unavailable
+from billing import price_cards
 from inference.backends import registry
 from inference.catalogue import all_models
 from inference.catalogue.schema import PackagedWeights
-from inference.management.commands import catalogue as command
-from tests.models_folder import CHAT, ModelsFolder
+from jobs.management.commands import catalogue as command
+from tests.models_folder import CHAT, PRICE, ModelsFolder
 
 pytestmark = pytest.mark.django_db
 
@@ -24,6 +26,14 @@ def weight_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     read: list[str] = []
     monkeypatch.setattr(command.gguf, "load", lambda weights: read.append(weights.file))
     return read
+
+
+@pytest.fixture(autouse=True)
+def fresh_cards() -> Iterator[None]:
+    """Cards are read anew: a test writes its own."""
+    price_cards.load.cache_clear()
+    yield
+    price_cards.load.cache_clear()
 
 
 def check(*arguments: str) -> str:
@@ -61,13 +71,15 @@ def test_weight_file_that_cannot_be_counted_with_fails_the_check(monkeypatch: py
 
 def test_fact_that_keeps_a_model_from_being_offered_is_named() -> None:
     assert standing("laya") == "not offered: tokenizer unknown"
-    assert standing("glm-5.2") == "not offered: no server (manage.py backends set glm-5.2 URL)"
-    registry.configure(model_id="glm-5.2", base_url="http://10.0.0.5/v1", served_name="glm", actor=system("test"))
-    assert standing("glm-5.2") == "offered in world, where it has a price"
+    assert standing("glm-5.2") == "not offered: no price that has started (prices/glm-5.2.yaml)"
+    assert standing("qwen3.8-27b") == "not offered: no server (manage.py backends set qwen3.8-27b URL)"
+    registry.configure(model_id="qwen3.8-27b", base_url="http://10.0.0.5/v1", served_name="q", actor=system("test"))
+    assert standing("qwen3.8-27b") == "offered in world"
 
 
 def test_server_outside_the_regions_of_a_model_does_not_count(operator: ModelsFolder) -> None:
     operator.add("acme-chat", tokenizer="server", regions="[eu]")
+    operator.price("acme-chat")
     registry.configure(model_id="acme-chat", base_url="http://10.0.0.5/v1", served_name="a", actor=system("test"))
     assert standing("acme-chat").startswith("not offered: no server")
 
@@ -88,12 +100,14 @@ def test_package_that_lacks_what_a_model_is_counted_with_fails_the_check(operato
 def test_custom_model_is_offered_to_its_organization(operator: ModelsFolder) -> None:
     owner = "0f0e0d0c-0b0a-4908-8706-050403020100"
     operator.add("acme-chat", tokenizer="server", organization=owner)
+    operator.price("acme-chat")
     registry.configure(model_id="acme-chat", base_url="http://10.0.0.5/v1", served_name="a", actor=system("test"))
-    assert standing("acme-chat") == f"offered in world to organization {owner}, where it has a price"
+    assert standing("acme-chat") == f"offered in world to organization {owner}"
 
 
 def test_model_with_working_files_passes(operator: ModelsFolder) -> None:
     counted_by_files(operator, "acme-chat", template="{{ messages[0].content }}")
+    operator.price("acme-chat")
     assert standing("acme-chat").startswith("not offered: no server")
 
 
@@ -125,3 +139,21 @@ def test_folder_is_checked_before_it_is_deployed(tmp_path: Path) -> None:
     (tmp_path / "glm-5.2.yaml").write_text(CHAT.replace("id: m", "id: glm-5.2"))
     with pytest.raises(CommandError, match=r"(?s)glm-5\.2\.yaml: another file.*m\.yaml: .*colour"):
         check(str(tmp_path))
+
+
+def test_price_card_that_cannot_be_read_fails_the_check_before_it_stops_a_start(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(CHAT + "tokenizer: server\n")
+    (tmp_path / "prices").mkdir()
+    card = tmp_path / "prices" / "m.yaml"
+    card.write_text(PRICE.format(id="m").replace("100_000_000", "cheap"))
+    with pytest.raises(CommandError, match=r"prices/m\.yaml: .*input"):
+        check(str(tmp_path))
+
+
+def test_price_is_looked_for_in_the_folder_that_is_not_deployed_yet(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(CHAT + "tokenizer: server\n")
+    assert "m                         not offered: no price that has started" in check(str(tmp_path))
+    (tmp_path / "prices").mkdir()
+    (tmp_path / "prices" / "m.yaml").write_text(PRICE.format(id="m"))
+    price_cards.load.cache_clear()
+    assert "m                         not offered: no server" in check(str(tmp_path))

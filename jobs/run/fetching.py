@@ -28,6 +28,7 @@ from inference.refusals import RowError, row_error
 from inference.requests import rows as requests
 from jobs.run import hosted
 from jobs.run.context import Context
+from jobs.run.turns import ROWS_OF_A_JOB
 
 MIB: Final = 1024 * 1024
 # Reference 000, media limits: all media of a row. Each item's limit is the catalogue's, or what a row may carry inline.
@@ -36,7 +37,8 @@ ROW_SECONDS, IMAGE_SECONDS = 300.0, 10.0
 IDLE_SECONDS = 20.0
 RETRY_WAITS = (1.0, 3.0)
 _PASSING = frozenset({408, 425, 429})
-_fetching = ThreadPoolExecutor(8, thread_name_prefix="fetch")
+# Hosts of four jobs that dawdle at once do not hold up the media of a fifth.
+_fetching = ThreadPoolExecutor(5 * ROWS_OF_A_JOB, thread_name_prefix="fetch")
 _reading = ThreadPoolExecutor(2, thread_name_prefix="media")
 
 NOTHING: Final = Usage()

@@ -248,7 +248,7 @@ BEGIN
         SELECT * INTO v_hold FROM billing_hold h
             WHERE h.source = v_item.source AND h.account_id = v_account.id AND h.settled_at IS NOT NULL;
         IF v_hold.id IS NULL THEN
-            CONTINUE WHEN v_item.charge <= 0;
+            CONTINUE WHEN v_item.charge <= 0 OR v_account.id IS NULL;
             -- Its admission was lost in a crash of the server.
             INSERT INTO billing_hold (
                     source, account_id, amount_nano, captured_nano, released_nano, actor, placed_at, settled_at, lost_at,
@@ -259,6 +259,8 @@ BEGIN
                     v_item.key, p_at, v_item.surface, v_item.model
                 )
                 RETURNING * INTO v_hold;
+            INSERT INTO billing_keyspend (key_id, day) VALUES (v_item.key, (p_at AT TIME ZONE 'UTC')::date)
+                ON CONFLICT (key_id) DO NOTHING;
         END IF;
         v_captured := greatest(0, least(
             v_item.charge, v_hold.amount_nano,

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import orjson
+from psycopg.errors import LockNotAvailable
 
 from accounts.callers import Caller
 from accounts.plans import DEFAULT_PLAN, PlanTerms
@@ -44,6 +45,9 @@ _RIGHTS: Final = {
     "embeddings": ("embeddings", "embeddings:write"),
     "decisions": ("decisions", "decisions:write"),
 }
+
+
+_AWAY: Final = "Requests cannot be admitted just now. Try again."
 
 
 class _Answer(NamedTuple):
@@ -118,7 +122,9 @@ class Admission:
             # Where it was sent, the holds may be there.
             for asked in group if error.sent else ():
                 self._writer.put_unused(_unused(asked))
-            raise Unavailable("Requests cannot be admitted just now. Try again.", retry_after=1) from error
+            raise Unavailable(_AWAY, retry_after=1) from error
+        except LockNotAvailable as error:
+            raise Unavailable(_AWAY, retry_after=1) from error
         if refused:
             raise _REFUSALS[refused]()
         caller = _read_caller(key_id, facts)

@@ -11,6 +11,7 @@ from typing import Any
 from django.db import connections
 from psycopg import InterfaceError, OperationalError
 from psycopg.conninfo import make_conninfo
+from psycopg.errors import LockNotAvailable
 from psycopg_pool import AsyncConnectionPool
 
 log = logging.getLogger(__name__)
@@ -18,8 +19,8 @@ log = logging.getLogger(__name__)
 CONNECTIONS = 8
 # Seconds for a free connection and for the answer together.
 PATIENCE_S = 4.0
-# A pool that cannot connect tries again when asked, at most after this; its own waits would double.
-RECONNECT_S = 2.0
+# How often a pool tries to connect again; waits of its own would double each time.
+RECONNECT_S = 1.0
 
 
 class Away(Exception):
@@ -42,6 +43,7 @@ class Database:
             open=False,
             timeout=PATIENCE_S,
             reconnect_timeout=RECONNECT_S,
+            reconnect_failed=AsyncConnectionPool.check,
             name="realtime",
         )
         self._mending: asyncio.Task[None] | None = None
@@ -57,12 +59,17 @@ class Database:
         await self._pool.close()
 
     async def ask(self, statement: str, values: Sequence[Any]) -> list[Any]:
-        """The rows of one statement; Away where there is no connection or no answer, else what psycopg raises."""
+        """The rows of one statement; Away where there is no connection or no answer, else what psycopg raises.
+
+        A row that somebody else keeps locked for too long is LockNotAvailable: the statement did nothing.
+        """
         sent = False
         try:
             async with asyncio.timeout(PATIENCE_S), self._pool.connection() as connection:
                 sent = True
                 return await (await connection.execute(statement, values)).fetchall()
+        except LockNotAvailable:
+            raise
         except (OperationalError, InterfaceError, TimeoutError) as error:
             self._mend()
             raise Away(type(error).__name__, sent=sent) from error

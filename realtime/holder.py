@@ -6,6 +6,8 @@ A process that is killed stops renewing; the others then end its holds. See docs
 import asyncio
 import logging
 
+from psycopg.errors import LockNotAvailable
+
 from anex.core.errors import Unavailable
 from billing import requests
 from realtime.database import Away, Database
@@ -35,7 +37,7 @@ class Holder:
             try:
                 await self.renew()
                 lost = await self._database.ask(requests.REAP, [requests.LEASE_S])
-            except Away as error:
+            except (Away, LockNotAvailable) as error:
                 log.warning("this process could not renew itself: %s", error)
                 await asyncio.sleep(1)
                 continue

@@ -16,7 +16,10 @@ MOST_AT_ONCE = 64
 
 
 class Lanes(Generic[Name, Item, Answer]):
-    """`ask` answers a group of items of one name, in their order; what it raises, every one of them gets."""
+    """`ask` answers a group of items of one name, in their order.
+
+    What it raises, every one of them gets, and so does who waited behind them: nobody waits for more than one failure.
+    """
 
     def __init__(self, ask: Callable[[Name, list[Item]], Awaitable[list[Answer]]]) -> None:
         self._ask = ask
@@ -42,6 +45,8 @@ class Lanes(Generic[Name, Item, Answer]):
             try:
                 answers = await self._ask(name, [item for item, _ in group])
             except Exception as error:
+                while lane:
+                    group.append(lane.popleft())
                 for _, future in group:
                     future.set_exception(error)
             else:

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 import msgspec
 import psycopg
+from psycopg.errors import LockNotAvailable
 
 from anex.core.errors import Unavailable
 from billing import requests
@@ -111,10 +112,13 @@ class Writer:
                 return
 
     async def _write_apart(self, group: list[Ended], error: psycopg.Error) -> None:
-        """One that the database refuses, whatever is wrong with it, keeps no other from being settled."""
+        """One that the database refuses, or whose account is locked, keeps no other from being settled."""
         if len(group) > 1:
             for ended in group:
                 await self._write([ended])
+            return
+        if isinstance(error, LockNotAvailable):
+            self.put(group[0])
             return
         self._acknowledge(group)
         log.error("cannot be settled (%s): %s", error, msgspec.json.encode(group[0]).decode())

@@ -31,7 +31,7 @@ DECLARE
     v_limit integer;
 BEGIN
     -- A hold that a crash of the server loses is made up for by its settlement; nobody waits for a disk here.
-    PERFORM set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '2s', true);
+    PERFORM set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true);
     SELECT * INTO v_key FROM accounts_apikey k WHERE k.id = p_key;
     IF NOT FOUND OR v_key.revoked_at IS NOT NULL OR coalesce(v_key.expires_at <= p_at, false) OR NOT (
         sha256(v_key.secret_sha256 || v_salt) = v_digest
@@ -159,7 +159,7 @@ DECLARE
     v_revenue bigint := billing_platform_account_v1('revenue');
     v_settled bigint;
 BEGIN
-    PERFORM set_config('lock_timeout', '2s', true);
+    PERFORM set_config('lock_timeout', '1s', true);
     PERFORM 1 FROM billing_account a
         WHERE a.id IN (
             SELECT h.account_id FROM json_to_recordset(p_items) AS i (source text)
@@ -326,7 +326,7 @@ DECLARE
     v_dead bigint[] := '{}';
     v_lost bigint[];
 BEGIN
-    PERFORM set_config('lock_timeout', '2s', true);
+    PERFORM set_config('lock_timeout', '1s', true);
     -- Nobody could renew while the server was away.
     IF p_at >= pg_postmaster_start_time() + make_interval(secs => p_seconds) THEN
         SELECT coalesce(array_agg(dead.id), '{}') INTO v_dead FROM (

@@ -12,6 +12,8 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ CROWDS = ((1, 1), (16, 1), (64, 1), (64, 16))
 
 def cpu_seconds(postmaster: int) -> tuple[float, float]:
     """What this process and the database have used so far."""
+    # Sessions that have just ended are counted with their parent.
+    time.sleep(0.3)
     ticks = os.sysconf("SC_CLK_TCK")
     database = 0
     for path in Path("/proc").glob("[0-9]*/stat"):
@@ -62,7 +66,7 @@ async def crowd(headers: list[str], clients: int, taken: list[float]) -> None:
 def measure(postmaster: int, keys: list[Any], clients: int) -> float:
     """One crowd; prints its figures and returns CPU seconds per 1,000 requests in both processes."""
     taken: list[float] = []
-    started, before = time.perf_counter(), cpu_seconds(postmaster)
+    before, started = cpu_seconds(postmaster), time.perf_counter()
     asyncio.run(crowd([key.header for key in keys], clients, taken))
     whole, after = time.perf_counter() - started, cpu_seconds(postmaster)
     ours, database = ((after[place] - before[place]) * 1000 / REQUESTS for place in (0, 1))
@@ -74,8 +78,8 @@ def measure(postmaster: int, keys: list[Any], clients: int) -> float:
     return ours + database
 
 
-def prepare() -> list[Any]:
-    """The keys of sixteen organizations with credits and room for every client."""
+def prepare(organizations: int) -> list[Any]:
+    """The keys of so many organizations with credits and room for every client."""
     from django.core.management import call_command
 
     from accounts.models import Organization
@@ -83,7 +87,7 @@ def prepare() -> list[Any]:
 
     call_command("migrate", verbosity=0)
     keys = []
-    for number in range(max(count for _, count in CROWDS)):
+    for number in range(organizations):
         organization = make_organization(f"Acme {number}")
         grant_credits(organization, 10_000_000)
         keys.append(make_key(organization))
@@ -91,11 +95,12 @@ def prepare() -> list[Any]:
     return keys
 
 
-def main() -> int:
-    """Run on a database of its own; the exit status."""
+@contextmanager
+def own_database() -> Iterator[Any]:
+    """A server with durable commits for this process alone, and Django on it."""
     from anex.supervisor.postgres import Postgres
 
-    with tempfile.TemporaryDirectory(prefix="anex-bench-", dir="/var/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="anex-own-", dir="/var/tmp") as folder:
         Path(folder).chmod(0o755)
         postgres = Postgres(Path(folder) / "postgres")
         postgres.start()
@@ -109,19 +114,24 @@ def main() -> int:
             import django
 
             django.setup()
-            keys = prepare()
-            assert postgres.process is not None
-            costs = [measure(postgres.process.pid, keys[:count], clients) for clients, count in CROWDS]
-            missed = max(costs) > TARGET_CPU_S
-            print(f"most CPU per 1,000: {max(costs):.2f} s (target {TARGET_CPU_S}) {'MISSED' if missed else 'ok'}")
-            from accounts.models import Organization
-            from tests.realtime.tills import check_books
-
-            for organization in Organization.objects.all():
-                check_books(organization, line_by_line=False)
-            return int(missed)
+            yield postgres
         finally:
             postgres.stop()
+
+
+def main() -> int:
+    """Run on a database of its own; the exit status."""
+    with own_database() as postgres:
+        keys = prepare(max(count for _, count in CROWDS))
+        costs = [measure(postgres.process.pid, keys[:count], clients) for clients, count in CROWDS]
+        missed = max(costs) > TARGET_CPU_S
+        print(f"most CPU per 1,000: {max(costs):.2f} s (target {TARGET_CPU_S}) {'MISSED' if missed else 'ok'}")
+        from accounts.models import Organization
+        from tests.realtime.tills import check_books
+
+        for organization in Organization.objects.all():
+            check_books(organization, line_by_line=False)
+        return int(missed)
 
 
 if __name__ == "__main__":

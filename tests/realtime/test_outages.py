@@ -2,10 +2,11 @@
 
 import asyncio
 import random
+import threading
 
 import psycopg
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from accounts.models import Organization
 from accounts.services import organizations
@@ -17,13 +18,16 @@ from billing.selectors import balances
 from billing.services import corrections
 from realtime import settlement
 from realtime.database import Away, Database
+from tests.factories import grant_credits, make_key, make_organization
 from tests.realtime.tills import (
+    CENT,
     USED,
     admit,
     check_books,
     in_django,
     opened,
     reap,
+    with_till,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -170,3 +174,38 @@ def test_random_lives_keep_the_books(key):
     assert ended["poor"] > 0
     assert UsageRecord.objects.count() == ended["admitted"]
     check_books(organization)
+
+
+def test_locked_account_holds_up_nobody_else_and_is_settled_when_it_is_free(key):
+    locked = Organization.objects.get()
+    other = make_organization("Globex")
+    grant_credits(other)
+    theirs = make_key(other)
+    release = threading.Event()
+
+    def lock(taken):
+        with transaction.atomic():
+            Account.objects.select_for_update().get(organization=locked)
+            taken()
+            release.wait(20)
+
+    async def scene(till):
+        meters = [await admit(till, one) for one in (key, theirs)]
+        taken = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        locking = asyncio.create_task(in_django(lock, lambda: loop.call_soon_threadsafe(taken.set)))
+        await taken.wait()
+        for meter in meters:
+            meter.report(USED)
+            meter.end("answered")
+        async with asyncio.timeout(15):
+            await till._writer.written(meters[1].admitted.source)
+        with pytest.raises(Unavailable):
+            await admit(till, key)
+        release.set()
+        await locking
+
+    with_till(scene)
+    for organization in (locked, other):
+        assert UsageRecord.objects.get(organization=organization).amount_nano == 2 * CENT
+        check_books(organization)

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.bench.admission import own_database, prepare
 
-KILLS = 2
+KILLS = 1
 CLIENTS = 64
 
 

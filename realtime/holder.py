@@ -41,6 +41,11 @@ class Holder:
                 log.warning("this process could not renew itself: %s", error)
                 await asyncio.sleep(1)
                 continue
+            except Exception:
+                # Whatever it is, a process that stops renewing is taken for dead.
+                log.exception("this process could not renew itself")
+                await asyncio.sleep(1)
+                continue
             if lost:
                 log.warning(
                     "%d requests were lost and are not charged: %s", len(lost), ", ".join(row[0] for row in lost)

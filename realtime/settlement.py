@@ -10,7 +10,6 @@ from collections import deque
 from contextlib import suppress
 
 import msgspec
-import psycopg
 from psycopg.errors import LockNotAvailable
 
 from anex.core.errors import Unavailable
@@ -35,6 +34,7 @@ class Writer:
         self._database = database
         self._room = room
         self._queue: deque[Ended] = deque()
+        self._unacknowledged: dict[str, Ended] = {}
         self._waiting: dict[str, asyncio.Future[None]] = {}
         self._filled = asyncio.Event()
         self._hurried = asyncio.Event()
@@ -53,10 +53,13 @@ class Writer:
     def put(self, ended: Ended) -> None:
         """Settle it soon; its place was taken before."""
         self._queue.append(ended)
+        self._unacknowledged[ended.source] = ended
         self._filled.set()
 
     async def written(self, source: str) -> None:
         """Wait until what was put is acknowledged, and make it hurry."""
+        if source not in self._unacknowledged:
+            return
         future = self._waiting.setdefault(source, asyncio.get_running_loop().create_future())
         self._hurried.set()
         try:
@@ -90,8 +93,8 @@ class Writer:
         self._filled.set()
 
     def abandon(self) -> None:
-        """Tell the log what could not be written before the process had to end; its holds are lost."""
-        for ended in self._queue:
+        """Tell the log what was not acknowledged before the process had to end; those holds are lost."""
+        for ended in self._unacknowledged.values():
             log.error("not settled before the end of the process: %s", msgspec.json.encode(ended).decode())
 
     async def _write(self, group: list[Ended]) -> None:
@@ -103,7 +106,7 @@ class Writer:
                 log.warning("%d settlements wait for the database: %s", len(group), error)
                 await asyncio.sleep(wait_s)
                 wait_s = min(wait_s * 2, LONGEST_WAIT_S)
-            except psycopg.Error as error:
+            except Exception as error:
                 await self._write_apart(group, error)
                 return
             else:
@@ -111,7 +114,7 @@ class Writer:
                 _log_losses(group, rows)
                 return
 
-    async def _write_apart(self, group: list[Ended], error: psycopg.Error) -> None:
+    async def _write_apart(self, group: list[Ended], error: Exception) -> None:
         """One that the database refuses, or whose account is locked, keeps no other from being settled."""
         if len(group) > 1:
             for ended in group:
@@ -125,7 +128,8 @@ class Writer:
 
     def _acknowledge(self, group: list[Ended]) -> None:
         self._room += len(group)
-        for ended in group if self._waiting else ():
+        for ended in group:
+            self._unacknowledged.pop(ended.source, None)
             if future := self._waiting.pop(ended.source, None):
                 future.set_result(None)
 

@@ -209,3 +209,27 @@ def test_locked_account_holds_up_nobody_else_and_is_settled_when_it_is_free(key)
     for organization in (locked, other):
         assert UsageRecord.objects.get(organization=organization).amount_nano == 2 * CENT
         check_books(organization)
+
+
+def test_what_cannot_be_written_before_the_end_is_told_to_the_log_and_lost(key, caplog):
+    organization = Organization.objects.get()
+
+    class Gone(Database):
+        async def ask(self, statement, values):
+            if "settle" in statement:
+                raise Away("gone", sent=False)
+            return await super().ask(statement, values)
+
+    async def scene():
+        async with opened(patience_s=0.1) as till:
+            till._writer._database = Gone()
+            for _ in range(3):
+                with await admit(till, key) as meter:
+                    meter.report(USED)
+
+    asyncio.run(scene())
+    assert caplog.text.count("not settled before the end") == 3
+    assert key.secret not in caplog.text
+    assert reap(31) == 3
+    check_books(organization)
+    assert balances.get(organization.pk).balance_nano == 10_000 * CENT

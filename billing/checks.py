@@ -11,12 +11,14 @@ from billing import price_cards
 
 
 def price_cards_are_valid(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """One error where a file in `billing/prices/` is not a list of price cards."""
-    try:
-        price_cards.load(price_cards.PRICES_DIR)
-    except ValueError as error:
-        return [Error(str(error), hint="Correct the file in billing/prices/.", id="billing.E001")]
-    return []
+    """One error per folder in which a file is not a list of price cards."""
+    errors: list[CheckMessage] = []
+    for folder in price_cards.folders():
+        try:
+            price_cards.load(folder)
+        except ValueError as error:
+            errors.append(Error(str(error), hint=f"Correct the file in {folder}.", id="billing.E001"))
+    return errors
 
 
 def stripe_is_whole(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:

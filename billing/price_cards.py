@@ -1,7 +1,7 @@
-"""The price cards that ship with the platform: one YAML file per model in `billing/prices/`.
+"""The price cards: one YAML file per model in `billing/prices/`, and in `prices` of the operator's folder of models.
 
 A file lists the model's cards in order of their start; an edit of a price is a new card. A model without
-a file has no price and is not sold.
+a file has no price and is not sold. An operator's file takes the place of ours.
 """
 
 from datetime import datetime
@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import msgspec
+from django.conf import settings
 
 from anex.core import clock
 from billing.pricing import PriceCard
@@ -19,7 +20,14 @@ PRICES_DIR = Path(__file__).parent / "prices"
 
 def current(model_id: str) -> PriceCard | None:
     """The card in force now, or None where the model is not sold."""
-    return in_force(load(PRICES_DIR).get(model_id, ()), clock.now())
+    files = (load(folder).get(model_id) for folder in folders())
+    return in_force(next((cards for cards in files if cards), ()), clock.now())
+
+
+def folders() -> tuple[Path, ...]:
+    """Where cards are read from: the operator's folder if there is one, then our own."""
+    own: Path | None = settings.ANEX_MODELS_DIR
+    return (own / "prices", PRICES_DIR) if own else (PRICES_DIR,)
 
 
 def in_force(cards: tuple[PriceCard, ...], at: datetime) -> PriceCard | None:

@@ -53,6 +53,8 @@ _SENTENCES: Final[dict[str, str]] = {
     "Send a single frame as an image_url part.",
     "row_too_long": "Row '{row}' is too long: {tokens} input tokens (including media) exceeds the {most}-token maximum "
     "that model '{model}' can serve{carried}. Shorten or split this row.",
+    "media_unreachable": "{param} could not be fetched: {reason}",
+    "media_surplus": "{reason}",
     "media_unreadable": "{param} cannot be read: {reason}",
     "media_length_mismatch": "{param} is {real} s long, but was priced as {priced} s: state its length in "
     "duration_seconds",
@@ -77,6 +79,15 @@ _SENTENCES: Final[dict[str, str]] = {
     "state_too_long": "{param} has {count} characters: at most {most} are read (an object counts as its JSON)",
     "template_refused": "the chat template of model '{model}' refuses these messages: {reason}",
 }
+
+
+_QUOTED_CHARACTERS: Final = 64
+
+
+def shortened(custom_id: str) -> str:
+    """A custom_id as a sentence names its row: it may be as long as its line."""
+    shown = custom_id[:_QUOTED_CHARACTERS]
+    return shown if shown == custom_id else f"{shown}…"
 
 
 def row_error(code: str, param: str | None = None, **facts: object) -> RowError:

@@ -1,35 +1,86 @@
 """Counts the input tokens of rows exactly as the model will be given them, chat template included.
 
-A decision row is read once per question: its text counts for each, beside the question's own words.
+A decision row is read once per question: its text counts for each, beside the question's own words. Of a row with media
+the text is counted by the tokenizer, which never sees the bytes, and each picture and clip by the catalogue's rates.
 """
 
 from collections.abc import Sequence
 
+import msgspec
+
 from anex.core.errors import Unavailable
 from anex.core.usage import Usage
 from inference.catalogue.schema import Model, PackagedWeights
-from inference.counting import gguf, server, words
+from inference.counting import gguf, hf, server, words
 from inference.counting.server import CountingServer
-from inference.refusals import RowError
+from inference.media.lengths import measure
+from inference.media.probe import Patience
+from inference.media.rates import check_context, count_media
+from inference.refusals import RowError, shortened
+from inference.requests.content import text_messages, text_parts
 from inference.requests.options import RowOptions
-from inference.requests.rows import ChatRow, Row
+from inference.requests.rows import ChatRow, EmbeddingRow, Row, media_of
+
+# The marks a chat template puts around each picture or clip, at most; the encoder's tokens replace the placeholder
+# between them. A template that is at hand writes its own, and one that has none is counted by words.
+MARK_TOKENS = 4
+_WRITES_MARKS = ("file", "words")
 
 
 def count_rows(
-    model: Model, rows: Sequence[Row], *, options: RowOptions, counting_server: CountingServer | None = None
+    model: Model,
+    rows: Sequence[Row],
+    *,
+    options: RowOptions,
+    counting_server: CountingServer | None = None,
+    patience: Patience | None = None,
 ) -> list[Usage | RowError]:
-    """What each row sends, in order: its input tokens; or why it cannot be counted. One call per batch of rows.
+    """What each row sends, in order: its input tokens, items and their length; or why it cannot be counted.
 
-    A model whose tokenizer is `server` needs `counting_server`, a live server of that model. Raises `Unavailable`
-    where counting cannot be done now.
+    One call per batch of rows. Nobody is asked about media that is named by URL. A model whose tokenizer is `server`
+    needs `counting_server`, a live server of that model. `patience` bounds what clips with hostile headers may cost.
+    Raises `Unavailable` where counting cannot be done now.
     """
-    counts = _count_texts(model, rows, counting_server)
-    return [count if isinstance(count, RowError) else Usage(input_tokens=count) for count in counts]
+    texts = rows if model.tokenizer in _WRITES_MARKS else [_without_media(row) for row in rows]
+    counts = _count_texts(model, texts, counting_server)
+    return [
+        count if isinstance(count, RowError) else _with_media(model, row, count, options, patience)
+        for row, count in zip(rows, counts, strict=True)
+    ]
+
+
+def _without_media(row: Row) -> Row:
+    if not media_of(row):
+        return row
+    if isinstance(row, ChatRow):
+        return msgspec.structs.replace(row, messages=text_messages(row.messages), media=())
+    if isinstance(row, EmbeddingRow) and not isinstance(row.input, str):
+        return msgspec.structs.replace(row, input=text_parts(row.input), media=())
+    return row
+
+
+def _with_media(
+    model: Model, row: Row, text_tokens: int, options: RowOptions, patience: Patience | None
+) -> Usage | RowError:
+    media = media_of(row)
+    if not media:
+        return Usage(input_tokens=text_tokens)
+    text_tokens += 0 if model.tokenizer in _WRITES_MARKS else MARK_TOKENS * len(media)
+    name = shortened(row.custom_id)
+    try:
+        items = [measure(part, patience=patience) for part in media]
+        usage = Usage(input_tokens=text_tokens) + count_media(items, model=model, row=name, video_fps=options.video_fps)
+        check_context(usage.input_tokens, [part.modality for part in media], model=model, row=name)
+    except RowError as refusal:
+        return refusal
+    return usage
 
 
 def _count_texts(model: Model, rows: Sequence[Row], counting_server: CountingServer | None) -> list[int | RowError]:
     if model.tokenizer == "words":
         return [words.count_row(row) for row in rows]
+    if model.tokenizer == "file":
+        return hf.load(model.files).count(rows, model_id=model.id)
     if model.tokenizer == "gguf" and isinstance(model.weights, PackagedWeights):
         chats = [row for row in rows if isinstance(row, ChatRow)]
         return gguf.load(model.weights).count(chats, model_id=model.id)

@@ -88,6 +88,9 @@ class Job(models.Model):
     temperature = models.FloatField(null=True)
     dimensions = models.PositiveIntegerField(null=True)
     video_fps = models.FloatField(null=True)
+    row_profile = models.CharField(
+        max_length=10, default="native", db_default="native", help_text="By which rules the rows are read"
+    )
     # The rows of a parquet input, converted; none of another.
     rows_key = models.CharField(max_length=200, blank=True, default="", db_default="")
     rows_etag = models.CharField(max_length=100, blank=True, default="", db_default="")

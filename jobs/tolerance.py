@@ -7,9 +7,7 @@ The same holds for answers and for thinking.
 """
 
 import math
-import random
 from collections.abc import Sequence
-from typing import Generic, TypeVar
 
 SHARE = CONFIDENCE = 0.95
 SMALLEST_SAMPLE = 59
@@ -18,8 +16,6 @@ SAMPLE_ROWS = 64
 # Where too few of the sampled rows were answered for a bound, their longest answer gets this instead.
 MARGIN_PERCENT = 125
 STEP = 16
-
-Item = TypeVar("Item")
 
 
 def bound(lengths: Sequence[float], *, rows: int, room: int) -> int:
@@ -37,21 +33,3 @@ def bound(lengths: Sequence[float], *, rows: int, room: int) -> int:
 def usual(lengths: Sequence[float]) -> float:
     """What at least 95 % of the lengths themselves do not exceed: the least such length."""
     return sorted(lengths)[math.ceil(SHARE * len(lengths)) - 1]
-
-
-class Reservoir(Generic[Item]):
-    """Keeps `size` of the items it is shown, every choice of them equally likely; the same again for the same seed."""
-
-    def __init__(self, size: int, *, seed: int) -> None:
-        self.items: list[Item] = []
-        self._size = size
-        self._seen = 0
-        self._random = random.Random(seed)  # noqa: S311 - a sample is no secret
-
-    def add(self, item: Item) -> None:
-        """Show it one more."""
-        self._seen += 1
-        if len(self.items) < self._size:
-            self.items.append(item)
-        elif (place := self._random.randrange(self._seen)) < self._size:
-            self.items[place] = item

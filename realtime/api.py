@@ -33,13 +33,14 @@ class RealtimeView(APIView):
 
     def post(self, request: Request) -> Response:
         """Refuses every model, with the reason that holds for it."""
-        cast(Caller, request.auth).require_scope(self.scope)
+        caller = cast(Caller, request.auth)
+        caller.require_scope(self.scope)
         body = request.data if isinstance(request.data, dict) else {}
         name = body.get("model")
         if not isinstance(name, str):
             raise Unprocessable("model is required.", param="model")
         model = catalogue.get(name)
-        if model is None:
+        if model is None or not model.is_for(caller.organization_id):
             raise NotFound(f"unknown model '{name}'")
         if model.task in ROUTES and model.task != self.task:
             raise InvalidRequest(f"model '{name}' is served by POST {ROUTES[model.task]}", param="model")

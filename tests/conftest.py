@@ -1,13 +1,17 @@
 """Fixtures of the whole suite."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
 from hypothesis import HealthCheck, settings
 
 from anex.core.destinations import Rules
+from inference.catalogue import include
 from tests import https
+from tests.models_folder import ModelsFolder
 
 # How fast a machine is says nothing about whether a property holds.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -55,3 +59,11 @@ def https_rules(https_server: https.Server, authority: https.Authority) -> Rules
 def inner() -> Iterator[https.Listener]:
     with https.inner_listener() as listener:
         yield listener
+
+
+@pytest.fixture
+def operator(tmp_path: Path, settings: Any) -> Iterator[ModelsFolder]:
+    """An empty folder of an operator's models."""
+    settings.ANEX_MODELS_DIR = tmp_path
+    yield ModelsFolder(tmp_path)
+    include(None)

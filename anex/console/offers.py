@@ -1,10 +1,12 @@
-"""The models a person can pick: in the catalogue, priced, and with a server that answers now."""
+"""The models a person can pick: for sale, and with a server that answers now."""
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from billing import price_cards
 from inference import catalogue
 from inference.backends import registry
+from jobs.selectors.offers import is_for_sale
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +21,14 @@ class Offer:
     minimum_job_cents: int
 
 
-def chat(region: str) -> list[Offer]:
-    """The chat models offered in a region now, the cheapest output first."""
+def chat(*, organization_id: UUID, region: str) -> list[Offer]:
+    """The chat models offered to an organization in a region now, the cheapest output first."""
     served = {server.model_id for server in registry.live(region)}
     found = []
     for model in catalogue.all_models():
         card = price_cards.current(model.id)
-        if model.task != "chat" or not model.countable or card is None or model.id not in served:
+        sold = is_for_sale(model, organization_id=organization_id, region=region)
+        if model.task != "chat" or model.id not in served or not sold or card is None:
             continue
         found.append(
             Offer(

@@ -7,6 +7,7 @@ environment are not used, nothing is decompressed, and every wait ends. Errors n
 """
 
 import http.client
+import re
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ CONNECT_TIMEOUT_S = 5.0
 # For an answer's head, and for each block of its body: who drips bytes, or sends lines without end, is never silent and
 # would hold a place for the total time.
 STEP_TIMEOUT_S = 60.0
+_CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,15})-[0-9]{1,15}/([0-9]{1,15})")
 
 
 @lru_cache(maxsize=1)
@@ -62,6 +64,14 @@ class Stream:
     blocks: Iterator[bytes]
 
 
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Some bytes of a file, and the size of all of it where the server tells; no bytes where it serves no ranges."""
+
+    body: bytes = field(repr=False)
+    total: int | None
+
+
 def check_url(url: str, *, timeout_s: float = CONNECT_TIMEOUT_S, rules: Rules | None = None) -> None:
     """Raise RefusedUrl, with a sentence that names the reason, unless the URL may be requested just now.
 
@@ -92,6 +102,33 @@ def post(
         except (OSError, http.client.HTTPException, ValueError):
             pass
         return Reply(response.status, _headers(response), bytes(received[:max_response_bytes]))
+
+
+def head(url: str, *, total_timeout_s: float, rules: Rules | None = None) -> Reply:
+    """Status and headers of what a GET would answer. Raises RefusedUrl, Unreachable."""
+    with _request("HEAD", url, rules, total_timeout_s, total_timeout_s, body=None, headers={}) as (response, _):
+        return Reply(response.status, _headers(response), b"")
+
+
+def get_range(url: str, *, offset: int, size: int, total_timeout_s: float, rules: Rules | None = None) -> Range:
+    """Up to `size` bytes from `offset` on, all in `total_timeout_s`. Raises RefusedUrl.
+
+    Unreachable also for an answer that is neither a 200 nor the range that was asked for. Of a 200 no body is read.
+    """
+    asked = {"Range": f"bytes={offset}-{offset + size - 1}"}
+    with _request("GET", url, rules, total_timeout_s, total_timeout_s, body=None, headers=asked) as (response, peer):
+        if response.status == http.client.OK:
+            return Range(b"", response.length)
+        found = _CONTENT_RANGE.fullmatch(response.getheader("Content-Range", ""))
+        if response.status != http.client.PARTIAL_CONTENT or found is None or int(found[1]) != offset:
+            raise Unreachable(f"The answer is not the range that was asked for (status {response.status}).")
+        _refuse_encodings(response)
+        received = bytearray()
+        for block in _blocks(response, peer, size + BLOCK_BYTES):
+            received += block
+            if len(received) >= size:
+                break
+        return Range(bytes(received[:size]), int(found[2]))
 
 
 @contextmanager

@@ -17,11 +17,17 @@ class DemoError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a result file: the answer's text, or why there is none."""
+    """One line of a result file: the answer's body (empty where there is none), or why there is none."""
 
     custom_id: str
-    text: str
+    body: Mapping[str, Any]
     error: str
+
+    @property
+    def text(self) -> str:
+        """What a chat model wrote."""
+        choices = self.body.get("choices") or [{}]
+        return (choices[0].get("message") or {}).get("content") or ""
 
 
 class BatchClient:
@@ -85,7 +91,5 @@ def _reason(text: str) -> str:
 
 
 def _line(line: dict[str, Any]) -> Line:
-    response = line.get("response") or {}
-    choices = (response.get("body") or {}).get("choices") or [{}]
-    text = (choices[0].get("message") or {}).get("content") or ""
-    return Line(line["custom_id"], text, str(line.get("error") or ""))
+    body = (line.get("response") or {}).get("body") or {}
+    return Line(line["custom_id"], body, str(line.get("error") or ""))

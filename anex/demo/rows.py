@@ -2,14 +2,27 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageMetadata, distributions
 
 ROWS = 30
+QUESTION = {
+    "type": "choice",
+    "instructions": "What is this Python package about?",
+    "criteria": {
+        "web": "websites, HTTP, servers and APIs",
+        "data": "databases, numbers and tables",
+        "development": "testing, checking and building code",
+        "security": "passwords, encryption and signatures",
+        "documents": "text, images and file formats",
+    },
+}
 _MARKUP = re.compile(r"[<>|`{}=*]|https?:|::|[#-]{4}|\]\(|pip install|\(c\)", re.IGNORECASE)
 _LEAST_PROSE = 80
 _MOST_PROSE = 500
+# Characters: what an encoder of 256 tokens is sure to read.
+_MOST_ENCODED = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +40,31 @@ def installed(limit: int = ROWS) -> list[Row]:
     return rows[::step][:limit]
 
 
-def jsonl(rows: Iterable[Row]) -> bytes:
+def chats(rows: Iterable[Row]) -> bytes:
     """The input file of a chat job: one request per line (reference 001, "Input format")."""
-    return b"".join(json.dumps(_request(row), ensure_ascii=False).encode() + b"\n" for row in rows)
+    question = "{0.text}\n\nIn one short sentence: what is the Python package {0.custom_id} for?"
+    return _jsonl(
+        rows,
+        "/v1/chat/completions",
+        lambda row: {"messages": [{"role": "user", "content": question.format(row)}]},
+    )
 
 
-def _request(row: Row) -> dict[str, object]:
-    question = f"{row.text}\n\nIn one short sentence: what is the Python package {row.custom_id} for?"
-    return {
-        "custom_id": row.custom_id,
-        "method": "POST",
-        "url": "/v1/chat/completions",
-        "body": {"messages": [{"role": "user", "content": question}]},
-    }
+def embeddings(rows: Iterable[Row]) -> bytes:
+    """The input file of an embedding job (reference 001, embedding jobs)."""
+    return _jsonl(rows, "/v1/embeddings", lambda row: {"input": row.text[:_MOST_ENCODED]})
+
+
+def decisions(rows: Iterable[Row]) -> bytes:
+    """The input file of a decision job (reference 001, decision jobs)."""
+    return _jsonl(
+        rows, "/v1/systemone", lambda row: {"state": row.text[:_MOST_ENCODED], "questions": {"about": QUESTION}}
+    )
+
+
+def _jsonl(rows: Iterable[Row], url: str, body: Callable[[Row], object]) -> bytes:
+    requests = ({"custom_id": row.custom_id, "method": "POST", "url": url, "body": body(row)} for row in rows)
+    return b"".join(json.dumps(request, ensure_ascii=False).encode() + b"\n" for request in requests)
 
 
 def _rows(packages: Iterable[Distribution]) -> Iterator[Row]:

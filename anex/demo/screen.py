@@ -1,8 +1,11 @@
 """Everything `make demo` shows. On a pipe the same facts come as plain lines."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import combinations
+from operator import mul
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +128,27 @@ class Screen:
         self.fact("quoted", _money(quote))
         released = f", {_money(quote - charge)} of the hold released" if charge < quote else ", all of the hold"
         self.fact("charged", f"[bold green]{_money(charge)}[/]{released}")
+
+    def two_more(self, embedder: str, decider: str) -> None:
+        """Two small jobs begin."""
+        self.heading("The same rows as vectors and as decisions")
+        self.fact("submitted", f"one job on {embedder}, one on {decider}")
+
+    def embedded(self, lines: Sequence[Line], job: dict[str, Any]) -> None:
+        """What the vectors tell: the two rows that are most alike."""
+        vectors = {line.custom_id: line.body["data"][0]["embedding"] for line in lines if not line.error}
+        likeness, one, other = max(
+            (sum(map(mul, vectors[one], vectors[other])), one, other) for one, other in combinations(vectors, 2)
+        )
+        width = len(vectors[one])
+        alike = f"closest are {escape(one)} and {escape(other)} ({likeness:.2f})"
+        self.fact("embedded", f"{len(vectors)} vectors of {width} numbers, {alike}, {_money(job['charge_cents'])}")
+
+    def decided(self, lines: Sequence[Line], job: dict[str, Any]) -> None:
+        """How the decisions fell."""
+        answers = [line.body["answers"]["about"]["choice"] for line in lines if not line.error]
+        counts = ", ".join(f"{count} {choice}" for choice, count in Counter(answers).most_common())
+        self.fact("decided", f"what each is about: {escape(counts)}, {_money(job['charge_cents'])}")
 
     def invitation(self, *, url: str, email: str, password: str, key: str, job_id: str, state: Path) -> None:
         """Where a person goes from here."""

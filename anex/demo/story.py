@@ -7,8 +7,8 @@ from typing import Any
 import aiohttp
 
 from anex.core.clock import monotonic
-from anex.demo.client import BatchClient, DemoError
-from anex.demo.rows import Row, jsonl
+from anex.demo.client import BatchClient, DemoError, Line
+from anex.demo.rows import Row, chats, decisions, embeddings
 from anex.demo.screen import Screen
 
 _POLL_S = 0.5
@@ -24,6 +24,8 @@ class Story:
     url: str
     key: str
     model: str
+    embedder: str
+    decider: str
     screen: Screen
 
     async def run(self, rows: list[Row]) -> str:
@@ -36,7 +38,7 @@ class Story:
             raise DemoError(f"The API at {self.url} did not answer: {error or type(error).__name__}.") from error
 
     async def _run(self, client: BatchClient, rows: list[Row]) -> str:
-        content = jsonl(rows)
+        content = chats(rows)
         input_id = await client.upload(content)
         self.screen.uploaded(len(rows), len(content), rows[0])
         job_id = await client.submit(input_id, self.model)
@@ -52,7 +54,28 @@ class Story:
         _require(job, "done")
         self.screen.answered(await client.result(job_id), rows)
         self.screen.charged(job)
+        await self._run_encoders(client, rows)
         return job_id
+
+    async def _run_encoders(self, client: BatchClient, rows: list[Row]) -> None:
+        """The same rows as vectors and as decisions, in two jobs at once."""
+        self.screen.two_more(self.embedder, self.decider)
+        with self.screen.waiting("pricing and running both"):
+            vectors, decided = await asyncio.gather(
+                self._quietly(client, embeddings(rows), self.embedder),
+                self._quietly(client, decisions(rows), self.decider),
+            )
+        self.screen.embedded(*vectors)
+        self.screen.decided(*decided)
+
+    async def _quietly(self, client: BatchClient, content: bytes, model: str) -> tuple[list[Line], dict[str, Any]]:
+        """A job from upload to result: its lines, and the job at its end."""
+        job_id = await client.submit(await client.upload(content), model)
+        _require(await self._while(client, job_id, _BEFORE_QUOTE), "cost_ready")
+        await client.approve(job_id)
+        job = await self._while(client, job_id, _RUNNING)
+        _require(job, "done")
+        return await client.result(job_id), job
 
     async def _while(
         self, client: BatchClient, job_id: str, statuses: frozenset[str], show: Any = lambda job: None

@@ -1,12 +1,12 @@
-"""The API description as a file, and two pages that read it; everything is served from here."""
+"""The API description and the chat templates as files, and two pages; everything is served from here."""
 
 from csp.decorators import csp_update
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import etag, require_safe
 
-from anex.docs import description
+from anex.docs import chat_templates, description
 
 # Both readers put styles into the page while they run; Redoc searches in a worker it makes itself.
 _READER = {"style-src": ["'self'", "'unsafe-inline'"], "worker-src": ["'self'", "blob:"]}
@@ -24,6 +24,25 @@ def openapi_json(request: HttpRequest) -> HttpResponse:
 def openapi_yaml(request: HttpRequest) -> HttpResponse:
     """`/openapi.yaml`."""
     return _file(description.as_yaml(), "application/yaml")
+
+
+@require_safe
+@cache_control(public=True, max_age=300)
+@etag(lambda request, model_id: chat_templates.etag(chat_templates.of(model_id)))
+def chat_template(request: HttpRequest, model_id: str) -> HttpResponse:
+    """`/static/chat-templates/<model-id>.jinja`: the template as the checkpoint publishes it."""
+    content = chat_templates.of(model_id)
+    if content is None:
+        raise Http404
+    return _file(content, "text/plain; charset=utf-8")
+
+
+@require_safe
+@cache_control(public=True, max_age=300)
+@etag(lambda request: chat_templates.etag(chat_templates.index()))
+def chat_template_index(request: HttpRequest) -> HttpResponse:
+    """`/static/chat-templates/index.json`: every template, with the file it was copied from."""
+    return _file(chat_templates.index(), "application/json")
 
 
 @require_safe

@@ -218,6 +218,9 @@ if ANEX_STRIPE_SECRET_KEY:
     # The form of a top-up is answered with a redirect to Stripe's page.
     CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"] = ["'self'", "https://checkout.stripe.com"]
 
+# A folder of models that are not part of the platform, and in it `prices` with what they cost: docs/add-a-model.md
+ANEX_MODELS_DIR = Path(_models) if (_models := env.str("ANEX_MODELS_DIR", default="")) else None
+
 # Seconds without a heartbeat after which a worker's chunks may be claimed by another.
 ANEX_LEASE_SECONDS = env.float("ANEX_LEASE_SECONDS", default=30.0)
 

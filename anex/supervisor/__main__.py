@@ -16,8 +16,9 @@ from anex.demo.rows import installed
 from anex.demo.screen import Screen
 from anex.demo.story import Story
 from anex.supervisor.children import Supervisor, together
-from anex.supervisor.platform import MODEL, ROOT, Platform
+from anex.supervisor.platform import DECIDER, EMBEDDER, MODEL, Platform
 from anex.supervisor.process import StartError
+from anex.supervisor.services import ROOT
 from anex.supervisor.state import State, require_free
 
 _INTERRUPTED = 130
@@ -92,12 +93,12 @@ async def _run(state: State, screen: Screen, *, port: int, once: bool) -> int:
 async def _show(platform: Platform, screen: Screen) -> bool:
     since = monotonic()
     screen.heading("Anex")
-    with screen.waiting("starting the database, the queue and the model server"):
+    with screen.waiting("starting the database, the queue and the model servers"):
         await platform.prepare()
     with screen.waiting("starting the web server, the worker and the scheduler"):
         account, _ = await together(_account(platform), platform.serve())
     screen.started(platform.url, platform.supervisor.names, monotonic() - since)
-    story = Story(url=platform.url, key=account["key"], model=MODEL, screen=screen)
+    story = Story(url=platform.url, key=account["key"], model=MODEL, embedder=EMBEDDER, decider=DECIDER, screen=screen)
     job_id = await story.run(installed())
     screen.invitation(
         url=platform.url,

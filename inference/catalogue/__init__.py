@@ -1,16 +1,35 @@
-"""The catalogue: what is known about every model, one YAML file each. Unknown facts are null, never guessed."""
+"""The catalogue: what is known about every model, one YAML file each. Unknown facts are null, never guessed.
+
+The models that ship with the platform are in `models/`; an operator may name a folder of further ones.
+"""
 
 from functools import cache
+from pathlib import Path
 
-from inference.catalogue.loading import FOLDER, load
+from inference.catalogue.files import SHIPPED
+from inference.catalogue.loading import load
 from inference.catalogue.schema import Model
 
-__all__ = ["Model", "all_models", "get"]
+__all__ = ["Model", "all_models", "folders", "get", "include"]
+
+_folders: tuple[Path, ...] = (SHIPPED,)
+
+
+def folders() -> tuple[Path, ...]:
+    """Where models are read from: the platform's own folder, then the operator's if there is one."""
+    return _folders
+
+
+def include(folder: Path | None) -> None:
+    """Read the models of an operator's folder too, from now on; None goes back to those of the platform."""
+    global _folders
+    _folders = (SHIPPED, folder) if folder else (SHIPPED,)
+    _by_id.cache_clear()
 
 
 @cache
 def _by_id() -> dict[str, Model]:
-    return {model.id: model for model in load(FOLDER)}
+    return load(_folders)
 
 
 def all_models() -> tuple[Model, ...]:

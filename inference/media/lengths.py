@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from inference.media.formats import Modality, Reader
 from inference.media.parts import MediaPart
-from inference.media.probe import Clip, probe_clip
+from inference.media.probe import Clip, Patience, probe_clip
 
 Source = Literal["declared", "read", "estimated", "unknown"]
 
@@ -52,15 +52,15 @@ class Measured(Struct, frozen=True, kw_only=True):
     frames: int | None = None
 
 
-def measure(part: MediaPart, *, hosted: Hosted | None = None) -> Measured:
+def measure(part: MediaPart, *, hosted: Hosted | None = None, patience: Patience | None = None) -> Measured:
     """A part's length: as declared, else as the clip states it, else by its size in bytes, else unknown.
 
     Without `hosted`, no clip that is named by URL is asked for: admission is decided like that. With it, only the
-    price is made finer. Errors of `hosted.read` pass through.
+    price is made finer. Errors of `hosted.read` pass through. Once `patience` is over no clip is read any more.
     """
     if part.modality == "image":
         return Measured(modality="image")
-    clip = _stated(part, hosted)
+    clip = _stated(part, hosted, patience)
     milliseconds, source = _length(part, clip, hosted)
     return Measured(
         modality=part.modality,
@@ -82,15 +82,23 @@ def in_seconds(milliseconds: int) -> str:
     return f"{whole}.{rest:03}".rstrip("0").rstrip(".")
 
 
-def _stated(part: MediaPart, hosted: Hosted | None) -> Clip:
+def _stated(part: MediaPart, hosted: Hosted | None, patience: Patience | None) -> Clip:
     """The headers; those of an inline video also where its length is declared, for its frame rate."""
     if part.declared_ms is not None and (part.modality == "audio" or part.data is None):
         return Clip()
     if part.data is not None:
-        return probe_clip(part.data.read, part.data.size, format=part.format, modality=part.modality)
+        data = part.data
+        return probe_clip(data.read, data.size, format=part.format, modality=part.modality, patience=patience)
     if hosted is None or hosted.read is None or part.format is None:
         return Clip()
-    return probe_clip(hosted.read, hosted.size, format=part.format, modality=part.modality, most_bytes=HOSTED_BYTES)
+    return probe_clip(
+        hosted.read,
+        hosted.size,
+        format=part.format,
+        modality=part.modality,
+        most_bytes=HOSTED_BYTES,
+        patience=patience,
+    )
 
 
 def _length(part: MediaPart, clip: Clip, hosted: Hosted | None) -> tuple[int | None, Source]:

@@ -5,6 +5,7 @@ from base64 import b64encode
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import msgspec
 from msgspec import Struct
 
 from inference.catalogue.schema import Model
@@ -41,10 +42,11 @@ class TextPart(Struct, frozen=True):
 class MediaPart(Struct, frozen=True, kw_only=True):
     """A picture or clip: inline `data`, or a `url` that nobody has asked yet.
 
-    `format` is None for a URL that does not tell. `declared_ms` is the sender's `duration_seconds` in milliseconds,
-    rounded up.
+    `at` is its path in the line. `format` is None for a URL that does not tell. `declared_ms` is the sender's
+    `duration_seconds` in milliseconds, rounded up.
     """
 
+    at: str
     type: str
     modality: Modality
     format: str | None
@@ -66,45 +68,50 @@ def read_part(part: object, *, at: str, model: Model) -> TextPart | MediaPart:
         raise row_error("unknown_part", f"{at}.type", type=shown, supported=", ".join(PARTS))
     if modality not in model.inputs:
         raise row_error("no_encoder", f"{at}.type", model=model.id, modality=modality)
-    body, at = part.get(kind), f"{at}.{kind}"
+    body = part.get(kind)
     if not isinstance(body, dict):
-        raise _missing_or("an object", body, at)
+        raise _missing_or("an object", body, f"{at}.{kind}")
     read = _input_audio if kind == "input_audio" else _by_url
     return read(body, kind, modality, at, model)
 
 
-def upstream_part(part: MediaPart, *, fetched: bytes | None = None) -> dict[str, Any]:
-    """The part as a model server is sent it: always with its bytes, those of a URL in `fetched`, and a known format."""
-    if part.data is not None:
-        encoded = part.data.text[part.data.start :]
-    else:
-        assert fetched is not None
-        encoded = b64encode(fetched).decode()
+def fetched(part: MediaPart, data: bytes, *, format: str) -> MediaPart:
+    """The part of a URL with the bytes that came from there; its format is then known."""
+    return msgspec.structs.replace(part, url=None, data=InlineBytes(b64encode(data).decode()), format=format)
+
+
+def upstream_part(part: MediaPart) -> dict[str, Any]:
+    """The part as a model server is sent it: always with its bytes, so those of a URL must have been `fetched`."""
+    assert part.data is not None
     assert part.format
+    encoded = part.data.text[part.data.start :]
     if part.type == "input_audio":
         return {"type": part.type, part.type: {"data": encoded, "format": part.format}}
     return {"type": part.type, part.type: {"url": f"data:{media_type(part.format)};base64,{encoded}"}}
 
 
 def _input_audio(body: dict[str, Any], kind: str, modality: Modality, at: str, model: Model) -> MediaPart:
-    declared = format_named(_string(body, "format", at), modality, at=f"{at}.format")
-    text = _string(body, "data", at)
+    inside = f"{at}.{kind}"
+    declared = format_named(_string(body, "format", inside), modality, at=f"{inside}.format")
+    text = _string(body, "data", inside)
     if text[:5].lower() == "data:":
-        raise row_error("data_prefix", f"{at}.data")
-    data, format = _inline(InlineBytes(text), declared, modality, f"{at}.data", model)
-    return MediaPart(type=kind, modality=modality, format=format, data=data, declared_ms=_declared(body, modality, at))
+        raise row_error("data_prefix", f"{inside}.data")
+    data, format = _inline(InlineBytes(text), declared, modality, f"{inside}.data", model)
+    declared_ms = _declared(body, modality, inside)
+    return MediaPart(at=at, type=kind, modality=modality, format=format, data=data, declared_ms=declared_ms)
 
 
 def _by_url(body: dict[str, Any], kind: str, modality: Modality, at: str, model: Model) -> MediaPart:
-    url, declared_ms = _string(body, "url", at), _declared(body, modality, at)
-    at = f"{at}.url"
+    inside = f"{at}.{kind}"
+    url, declared_ms = _string(body, "url", inside), _declared(body, modality, inside)
+    inside += ".url"
     if url[:5].lower() == "data:":
-        bytes_at, declared = _data_uri(url, modality, at)
-        data, format = _inline(InlineBytes(url, bytes_at), declared, modality, at, model)
-        return MediaPart(type=kind, modality=modality, format=format, data=data, declared_ms=declared_ms)
-    _check_address(url, at)
-    found = format_of_url(url, modality, at=at)
-    return MediaPart(type=kind, modality=modality, format=found, url=url, declared_ms=declared_ms)
+        bytes_at, declared = _data_uri(url, modality, inside)
+        data, format = _inline(InlineBytes(url, bytes_at), declared, modality, inside, model)
+        return MediaPart(at=at, type=kind, modality=modality, format=format, data=data, declared_ms=declared_ms)
+    _check_address(url, inside)
+    found = format_of_url(url, modality, at=inside)
+    return MediaPart(at=at, type=kind, modality=modality, format=found, url=url, declared_ms=declared_ms)
 
 
 def _data_uri(url: str, modality: Modality, at: str) -> tuple[int, str | None]:

@@ -13,9 +13,11 @@ from msgspec import Struct
 from anex.core.errors import Unavailable
 from anex.core.helper_process import HelperProcess, read_exactly
 from inference.media.formats import Modality, Reader
-from inference.media.probe_child import QUESTION, REQUEST
+from inference.media.probe_child import PROCESSOR_S, QUESTION, REQUEST, WALKED_BYTES_PER_S
 
 _child: Final = HelperProcess("inference.media.probe_child")
+# A host that dawdles holds up other hosts, but not the clips that lie in rows.
+_hosted_child: Final = HelperProcess("inference.media.probe_child")
 # Streams of frames with no length anywhere: counting the frames is reading all of them.
 _WALKED: Final = frozenset({"mp3", "aac"})
 # Ten thousand hours; a header that claims more claims nothing.
@@ -42,20 +44,66 @@ class Picture(Struct, frozen=True):
     height: int
 
 
+# What honest headers take of a processor at most; only what is above it counts against a job.
+_HONEST_S: Final = 0.02
+_PATIENCE_S: Final = 30.0
+
+
+class Patience:
+    """How much processor time hostile headers may take of one job: half a minute above what honest ones take.
+
+    A file that ends the child costs its whole limit, so that is some sixty of them. Once it is over, clips are not read
+    any more: while a job is priced they are estimated from their size, and when they are served they count as
+    unreadable. Without it a file of a million such clips would hold the child for days.
+    """
+
+    def __init__(self, seconds: float = _PATIENCE_S) -> None:
+        self._left_s = seconds
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is read."""
+        return self._left_s <= 0
+
+    def spend(self, processor_s: float, *, walked_bytes: int) -> None:
+        """Count what one clip took."""
+        self._left_s -= max(0.0, processor_s - _HONEST_S - walked_bytes / WALKED_BYTES_PER_S)
+
+
+class _Question(Struct, frozen=True, kw_only=True):
+    """What the child is asked: about `size` bytes, of which it may read `budget`, all of them where it is to `walk`."""
+
+    format: str
+    size: int
+    budget: int
+    walk: bool = False
+
+
 class _TooMuchAsked(Exception):
     """The child asks for more bytes than the clip is worth."""
 
 
 def probe_clip(
-    read: Reader, size: int, *, format: str | None, modality: Modality, most_bytes: int | None = None
+    read: Reader,
+    size: int,
+    *,
+    format: str | None,
+    modality: Modality,
+    most_bytes: int | None = None,
+    patience: Patience | None = None,
 ) -> Clip:
     """What the `size` bytes behind `read` state; an empty `Clip` where they cannot be read.
 
-    With `most_bytes` (a hosted clip) no more than that is read, and a stream without a length is not walked. Errors of
-    `read` pass through; `Unavailable` where nothing can be read on this machine.
+    With `most_bytes` (a hosted clip) no more than that is read, and a stream without a length is not walked. Nothing is
+    read once `patience` is over. Errors of `read` pass through; `Unavailable` where this machine cannot read anything.
     """
+    if patience and patience.over:
+        return Clip()
     walk = format in _WALKED and most_bytes is None
-    facts = _ask(read, size, format or "", walk, size * _PASSES if most_bytes is None else most_bytes)
+    child, budget = (_child, size * _PASSES) if most_bytes is None else (_hosted_child, most_bytes)
+    facts = _ask(child, read, _Question(format=format or "", size=size, budget=budget, walk=walk))
+    if patience:
+        patience.spend(facts.get("processor_s", PROCESSOR_S), walked_bytes=size if walk else 0)
     own, whole = facts.get(modality.capitalize()) or {}, facts.get("General") or {}
     frames = _number(own.get("frame_count"), most=_LONGEST_MS) if modality == "video" else None
     return Clip(
@@ -68,28 +116,28 @@ def probe_clip(
 
 def probe_picture(read: Reader, size: int, *, format: str) -> Picture | None:
     """The size a picture's header states, None where it cannot be read."""
-    facts = _ask(read, size, format, False, size * _PASSES)
-    return Picture(facts["width"], facts["height"]) if facts else None
+    facts = _ask(_child, read, _Question(format=format, size=size, budget=size * _PASSES))
+    return Picture(facts["width"], facts["height"]) if "width" in facts else None
 
 
-def _ask(read: Reader, size: int, format: str, walk: bool, budget: int) -> dict[str, Any]:
+def _ask(child: HelperProcess, read: Reader, question: _Question) -> dict[str, Any]:
     """The child's facts; none where the question ended the child. `Unavailable` where no other can be started."""
     try:
-        return _question(read, size, format, walk, budget)
+        return _answer(child, read, question)
     except (BrokenPipeError, EOFError, _TooMuchAsked):
         pass
     try:
-        _question(read, 0, "", False, 0)
+        _answer(child, read, _Question(format="", size=0, budget=0))
     except (BrokenPipeError, EOFError):
         raise Unavailable("Pictures and clips cannot be read now: their reader does not start.") from None
     return {}
 
 
-def _question(read: Reader, size: int, format: str, walk: bool, budget: int) -> dict[str, Any]:
-    with _child.asked() as (to_child, from_child):
-        to_child.write(QUESTION.pack(format.encode(), walk, size))
+def _answer(child: HelperProcess, read: Reader, question: _Question) -> dict[str, Any]:
+    with child.asked() as (to_child, from_child):
+        to_child.write(QUESTION.pack(question.format.encode(), question.walk, question.size))
         to_child.flush()
-        return _exchange(read, to_child, from_child, budget)
+        return _exchange(read, to_child, from_child, question.budget)
 
 
 def _exchange(read: Reader, to_child: IO[bytes], from_child: IO[bytes], budget: int) -> dict[str, Any]:

@@ -78,9 +78,12 @@ def longest_video_ms(model: Model, fps: Fraction) -> int:
 
 
 def longest_ms(item: Measured, *, model: Model, video_fps: float | None = None) -> int:
-    """The longest clip of this kind the model takes: what a clip of unknown length is priced as."""
+    """The longest clip of this kind the model takes, in whole seconds: what a clip of unknown length is priced as.
+
+    The rest of the last second is what a clip that fills the context leaves to the prompt.
+    """
     if item.modality == "video":
-        return longest_video_ms(model, _sampling_rate(item, model, video_fps))
+        return _whole_seconds(longest_video_ms(model, _sampling_rate(item, model, video_fps)))
     return _audio_of(model).max_seconds * 1000
 
 
@@ -108,9 +111,8 @@ def _clip(item: Measured, model: Model, row: str, asked: float | None) -> Usage:
     if item.frames is not None and item.frames < video.min_frames:
         raise row_error("too_few_frames", row=row, frames=item.frames, least=video.min_frames)
     fps = _sampling_rate(item, model, asked)
-    longest = longest_video_ms(model, fps)
-    length = longest if item.milliseconds is None else item.milliseconds
-    if length > longest:
+    length = longest_ms(item, model=model, video_fps=asked) if item.milliseconds is None else item.milliseconds
+    if length > longest_video_ms(model, fps):
         raise _video_too_long(item, length, fps, model, row, asked=asked is not None and fps == _exact(asked))
     tokens = video.tokens_per_frame * frames_of(length, fps)
     return Usage(input_tokens=tokens, clips=1, video_ms=length)
@@ -128,8 +130,6 @@ def _audio_too_long(item: Measured, length: int, audio: Audio, model: Model, row
 
 
 def _video_too_long(item: Measured, length: int, fps: Fraction, model: Model, row: str, *, asked: bool) -> RowError:
-    longest = longest_video_ms(model, fps)
-    whole = longest // 1000 * 1000 or longest
     ceiling = _video(model).max_seconds
     slower = asked and (ceiling is None or length <= ceiling * 1000)
     advice = "Shorten the clip or lower video_fps." if slower else "Shorten the clip."
@@ -140,7 +140,7 @@ def _video_too_long(item: Measured, length: int, fps: Fraction, model: Model, ro
         seconds=f"estimated at {in_seconds(length)} s from its size" if estimated else f"{in_seconds(length)} s",
         rate=f"the requested {_rate(fps)}" if asked else _rate(fps),
         model=model.id,
-        longest=in_seconds(whole),
+        longest=in_seconds(_whole_seconds(longest_video_ms(model, fps))),
         advice=f"{advice} If it is not that long, state its length in duration_seconds." if estimated else advice,
     )
 
@@ -162,6 +162,10 @@ def _most_frames(model: Model, video: Video) -> int:
     assert video.tokens_per_frame
     room = context_tokens(model, ["video"]) // video.tokens_per_frame
     return room if video.max_frames is None else min(room, video.max_frames)
+
+
+def _whole_seconds(milliseconds: int) -> int:
+    return milliseconds // 1000 * 1000 or milliseconds
 
 
 def _exact(rate: float) -> Fraction:

@@ -8,7 +8,7 @@ from typing import Final
 from inference.catalogue.schema import Model
 from inference.media.formats import Reader
 from inference.media.lengths import Measured, in_seconds
-from inference.media.probe import Clip, probe_clip, probe_picture
+from inference.media.probe import Clip, Patience, probe_clip, probe_picture
 from inference.media.rates import longest_ms
 from inference.refusals import RowError, row_error
 
@@ -27,6 +27,7 @@ def media_fault(
     at: str,
     model: Model,
     video_fps: float | None = None,
+    patience: Patience | None = None,
 ) -> RowError | None:
     """Why the `size` bytes behind `read` cannot be served for the part at path `at`, or None.
 
@@ -35,7 +36,7 @@ def media_fault(
     """
     if priced.modality == "image":
         return _unreadable(at, _picture_fault(read, size, format))
-    clip = probe_clip(read, size, format=format, modality=priced.modality)
+    clip = probe_clip(read, size, format=format, modality=priced.modality, patience=patience)
     if fault := _clip_fault(clip, priced, format, model):
         return _unreadable(at, fault)
     paid = priced.milliseconds or longest_ms(priced, model=model, video_fps=video_fps)

@@ -7,8 +7,10 @@ import orjson
 
 from anex.core.errors import InvalidRequest
 from inference.catalogue.schema import Model
+from inference.media.parts import MediaPart
 from inference.refusals import RowError, row_error
-from inference.requests.messages import check_messages
+from inference.requests.content import upstream_messages
+from inference.requests.messages import read_messages
 from inference.requests.options import ANSWER_TOKENS, MAX_TEMPERATURE, RowOptions
 from inference.requests.own_settings import OwnSettings, read_settings
 from inference.requests.response_format import check_response_format, constrains, upstream_format
@@ -16,7 +18,10 @@ from inference.requests.thinking import check_thinking
 
 
 class ChatRow(msgspec.Struct, frozen=True):
-    """A checked row. Settings are the effective ones: the row's own, else the job's, else None (the model's)."""
+    """A checked row. Settings are the effective ones: the row's own, else the job's, else None (the model's).
+
+    `media` holds the pictures and clips whose places are marked in `messages`, in the same order.
+    """
 
     custom_id: str
     messages: list[dict[str, Any]]
@@ -24,6 +29,7 @@ class ChatRow(msgspec.Struct, frozen=True):
     response_format: dict[str, Any] | None
     temperature: float | None
     own: OwnSettings | None = None
+    media: tuple[MediaPart, ...] = ()
 
 
 def read(custom_id: str, body: dict[str, Any], *, model: Model, options: RowOptions) -> ChatRow:
@@ -36,20 +42,24 @@ def read(custom_id: str, body: dict[str, Any], *, model: Model, options: RowOpti
         raise row_error("stream_not_supported", "body.stream")
     profile = options.profile
     own = read_settings(body, model=model, profile=profile) if profile.keeps_own_settings else None
+    messages, media = read_messages(body.get("messages"), model=model)
     return ChatRow(
         custom_id,
-        check_messages(body.get("messages"), model=model),
+        messages,
         check_thinking(body.get("chat_template_kwargs"), model=model, options=options, own=own),
         _response_format(body.get("response_format")) or options.response_format,
         _temperature(body.get("temperature"), options.temperature),
         own,
+        media,
     )
 
 
 def write(row: ChatRow, *, served_name: str, model: Model, options: RowOptions, max_tokens: int) -> bytes:
     """The JSON for an OpenAI-compatible server: same row, same bytes. `max_tokens` is the job's output cap."""
     max_tokens = output_cap(row, max_tokens)
-    body: dict[str, Any] = {"model": served_name, "messages": row.messages, "max_tokens": max_tokens}
+    messages = upstream_messages(row.messages, row.media) if row.media else row.messages
+    body: dict[str, Any] = {"model": served_name, "messages": messages, "max_tokens": max_tokens}
+    body |= _frame_rate(row, model, options)
     if row.own:
         body |= row.own.sampling
     if row.temperature is not None:
@@ -89,6 +99,21 @@ def without_reasoning(body: dict[str, Any]) -> dict[str, Any]:
     choice = body["choices"][0]
     message = {name: value for name, value in choice["message"].items() if name != "reasoning_content"}
     return body | {"choices": [choice | {"message": message}, *body["choices"][1:]]}
+
+
+def _frame_rate(row: ChatRow, model: Model, options: RowOptions) -> dict[str, Any]:
+    """How vLLM is told the sampling rate, the model's own too, on models that take one.
+
+    Its loader hands on every frame, and the model's processor samples them; else the loader would take 32 of them
+    whatever the clip.
+    """
+    video = model.media.video if model.media else None
+    if video is None or video.max_fps is None or all(part.modality != "video" for part in row.media):
+        return {}
+    return {
+        "media_io_kwargs": {"video": {"num_frames": -1}},
+        "mm_processor_kwargs": {"fps": options.video_fps or video.default_fps, "do_sample_frames": True},
+    }
 
 
 def _budget(row: ChatRow, model: Model, options: RowOptions, max_tokens: int) -> int | None:

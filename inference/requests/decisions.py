@@ -50,9 +50,21 @@ def write(row: DecisionRow, *, served_name: str) -> bytes:
     return orjson.dumps(body | ({"lang": row.lang} if row.lang else {}))
 
 
-def has_answer(body: dict[str, Any]) -> bool:
-    """Whether a server's answer carries answers."""
-    return isinstance(body.get("answers"), dict)
+def options(question: object) -> dict[str, str]:
+    """The options of a question, key to description, in their order; empty where criteria and type do not fit.
+
+    A yes-or-no question has true and false, a score the index of each level (reference 001, question types). No
+    description is an empty one; a structured one is rendered as JSON (reference 003, DecisionQuestion).
+    """
+    given = question if isinstance(question, dict) else {}
+    match given.get("type"), given.get("criteria"):
+        case "choice", dict() as criteria:
+            return {key: _text(words) for key, words in criteria.items()}
+        case "score", list() as criteria:
+            return {str(level): _text(words) for level, words in enumerate(criteria)}
+        case "noul", dict() | None as criteria:
+            return {key: _text((criteria or {}).get(key)) for key in ("true", "false")}
+    return {}
 
 
 def question_texts(row: DecisionRow) -> Iterator[str]:
@@ -65,21 +77,12 @@ def question_texts(row: DecisionRow) -> Iterator[str]:
 
 
 def _words(question: object) -> Iterator[str]:
-    if not isinstance(question, dict):
-        return
-    yield _text(question.get("instructions"))
-    criteria = question.get("criteria")
-    if question.get("type") == "noul":
-        given = criteria if isinstance(criteria, dict) else {}
-        yield from (f"{key} {_text(given.get(key))}" for key in ("true", "false"))
-    elif isinstance(criteria, dict):
-        yield from (f"{key} {_text(words)}" for key, words in criteria.items())
-    elif isinstance(criteria, list):
-        yield from (f"{level} {_text(words)}" for level, words in enumerate(criteria))
+    if isinstance(question, dict):
+        yield _text(question.get("instructions"))
+        yield from (f"{key} {words}" for key, words in options(question).items())
 
 
 def _text(value: object) -> str:
-    """Null is the key alone; a structured description is rendered as JSON (reference 003, DecisionQuestion)."""
     if value is None:
         return ""
     return value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -1,4 +1,7 @@
-"""An embedding row: one text, one vector. The text reaches the model as it is (reference 001, embedding jobs)."""
+"""An embedding row: a text, or pictures and a clip beside text; one vector (reference 001, embedding jobs).
+
+A text reaches the model as it is; what carries media reaches it as a chat message, through the model's chat template.
+"""
 
 import math
 from typing import Any
@@ -7,17 +10,23 @@ import msgspec
 import orjson
 
 from inference.catalogue.schema import Model
-from inference.refusals import RowError, row_error
+from inference.media.parts import MediaPart
+from inference.refusals import row_error
+from inference.requests.content import Parts, read_parts, upstream_messages
 from inference.requests.envelope import expected
 from inference.requests.options import RowOptions
 
 
 class EmbeddingRow(msgspec.Struct, frozen=True):
-    """A checked row; `dimensions` is the width of its vector, the model's own where neither row nor job names one."""
+    """A checked row; `dimensions` is the width of its vector, the model's own where neither row nor job names one.
+
+    `input` is a list of parts only where it carries media: their places, and the pictures and clips in `media`.
+    """
 
     custom_id: str
-    input: str
+    input: str | Parts
     dimensions: int
+    media: tuple[MediaPart, ...] = ()
 
 
 def read(custom_id: str, body: dict[str, Any], *, model: Model, options: RowOptions) -> EmbeddingRow:
@@ -26,14 +35,28 @@ def read(custom_id: str, body: dict[str, Any], *, model: Model, options: RowOpti
         raise row_error("messages_in_embedding", "body.messages")
     if body.get("encoding_format", "float") not in ("float", None):
         raise row_error("encoding_not_float", "body.encoding_format")
-    return EmbeddingRow(
-        custom_id, _input(body.get("input"), model), _dimensions(body.get("dimensions"), model, options)
-    )
+    dimensions = _dimensions(body.get("dimensions"), model, options)
+    value = body.get("input")
+    if type(value) is str:
+        if not value:
+            raise row_error("empty", "body.input")
+        return EmbeddingRow(custom_id, value, dimensions)
+    media: list[MediaPart] = []
+    return EmbeddingRow(custom_id, _parts(value, model, media), dimensions, tuple(media))
 
 
 def write(row: EmbeddingRow, *, served_name: str) -> bytes:
     """The JSON for an OpenAI-compatible server. The full width is asked for: not every server can cut a vector."""
-    return orjson.dumps({"model": served_name, "input": row.input, "encoding_format": "float"})
+    if isinstance(row.input, str):
+        sent: dict[str, Any] = {"input": row.input}
+    else:
+        sent = {"messages": upstream_messages(as_messages(row.input), row.media)}
+    return orjson.dumps({"model": served_name, **sent, "encoding_format": "float"})
+
+
+def as_messages(parts: Parts) -> list[dict[str, Any]]:
+    """Parts as the one message of a chat that a model embeds."""
+    return [{"role": "user", "content": parts}]
 
 
 def has_answer(body: dict[str, Any]) -> bool:
@@ -61,32 +84,24 @@ def _vector(body: dict[str, Any]) -> list[Any] | None:
     return vector if isinstance(vector, list) else None
 
 
-def _input(value: object, model: Model) -> str:
-    if isinstance(value, str):
-        if not value:
-            raise row_error("empty", "body.input")
-        return value
+def _parts(value: object, model: Model, media: list[MediaPart]) -> str | Parts:
+    """The parts of a row, their media appended to `media`; without media, their text as one string.
+
+    Nothing is put between parts (reference 001, instructions for embedding inputs).
+    """
     if not isinstance(value, list):
         raise expected("a string", value, "body.input")
     if not value or not all(isinstance(part, dict) for part in value):
         raise row_error("embedding_list", "body.input")
-    raise _parts_refused(value, model)
-
-
-def _parts_refused(parts: list[Any], model: Model) -> RowError:
-    """Content parts carry media, which cannot be priced yet; a part the model never takes is named as such."""
-    for index, part in enumerate(parts):
-        kind = part.get("type")
-        modality = {"text": "text", "image_url": "image", "video_url": "video"}.get(kind)
-        at = f"body.input[{index}].type"
-        if modality is None:
-            shown = kind[:64] if isinstance(kind, str) else "(none)"
-            return row_error("unknown_part", at, type=shown, supported="text, image_url, video_url")
-        if modality not in model.inputs:
-            return row_error("no_encoder", at, model=model.id, modality=modality)
-        if modality != "text":
-            return row_error("media_not_served", at, model=model.id, modality=modality)
-    return row_error("embedding_text_parts", "body.input")
+    parts = read_parts(value, "body.input", model, media)
+    if media:
+        return parts
+    if model.inputs == ("text",):
+        raise row_error("embedding_text_parts", "body.input")
+    text = "".join(part["text"] for part in parts)
+    if not text:
+        raise row_error("empty", "body.input")
+    return text
 
 
 def _dimensions(value: object, model: Model, options: RowOptions) -> int:

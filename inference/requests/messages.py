@@ -5,39 +5,41 @@ from typing import Any
 import orjson
 
 from inference.catalogue.schema import Model
-from inference.media.parts import MEDIA_PARTS
+from inference.media.parts import MediaPart
 from inference.refusals import RowError, row_error
+from inference.requests.content import read_parts
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
-PARTS = {"text": "text", **MEDIA_PARTS}
 _KEPT_STRINGS = ("name", "tool_call_id", "reasoning_content", "reasoning")
 _PLAIN = {"role", "content"}
 # A history often carries a call without arguments in one of these spellings; all of them mean "none".
 _NO_ARGUMENTS = (None, "", "null")
 
 
-def check_messages(value: object, *, model: Model) -> list[dict[str, Any]]:
-    """The messages as they are sent on, or a `RowError` naming the first fault.
+def read_messages(value: object, *, model: Model) -> tuple[list[dict[str, Any]], tuple[MediaPart, ...]]:
+    """The messages as they are sent on and the media they hold, in order; or a `RowError` naming the first fault.
 
     Kept per message: role, content, name, tool_calls, tool_call_id, and earlier thinking under both names that model
-    servers read it by, reasoning_content and reasoning. Content is a string or a list
-    of text parts; an assistant message that makes tool calls may have none.
+    servers read it by, reasoning_content and reasoning. Content is a string or a list of parts, where a part of its
+    type alone marks the place of media; an assistant message that makes tool calls may have none.
     """
     if not isinstance(value, list):
         raise _missing_or("an array of messages", value, "body.messages")
     if not value:
         raise row_error("empty", "body.messages")
-    return [_message(message, f"body.messages[{index}]", model) for index, message in enumerate(value)]
+    media: list[MediaPart] = []
+    messages = [_message(message, f"body.messages[{index}]", model, media) for index, message in enumerate(value)]
+    return messages, tuple(media)
 
 
-def _message(message: object, at: str, model: Model) -> dict[str, Any]:
+def _message(message: object, at: str, model: Model, media: list[MediaPart]) -> dict[str, Any]:
     if not isinstance(message, dict):
         raise row_error("wrong_type", at, expected="an object with role and content")
     role, content = message.get("role"), message.get("content")
     if not isinstance(role, str) or role not in ROLES:
         raise row_error("missing" if role is None else "invalid_role", f"{at}.role")
     if isinstance(content, list):
-        content = _parts(content, f"{at}.content", model)
+        content = read_parts(content, f"{at}.content", model, media)
     elif not isinstance(content, str) and not (content is None and role == "assistant" and message.get("tool_calls")):
         raise row_error("wrong_type", f"{at}.content", expected="a string or an array of content parts")
     if message.keys() == _PLAIN and isinstance(content, str):
@@ -58,29 +60,6 @@ def _extras(message: dict[str, Any], at: str, role: str) -> dict[str, Any]:
     if role == "assistant" and message.get("tool_calls") is not None:
         extras["tool_calls"] = _tool_calls(message["tool_calls"], f"{at}.tool_calls")
     return extras
-
-
-def _parts(parts: list[Any], at: str, model: Model) -> list[dict[str, Any]]:
-    if not parts:
-        raise row_error("empty", at)
-    return [_part(part, f"{at}[{index}]", model) for index, part in enumerate(parts)]
-
-
-def _part(part: object, at: str, model: Model) -> dict[str, Any]:
-    if not isinstance(part, dict):
-        raise row_error("wrong_type", at, expected="an object with a type")
-    kind = part.get("type")
-    modality = PARTS.get(kind) if isinstance(kind, str) else None
-    if modality is None:
-        shown = kind[:64] if isinstance(kind, str) else "(none)"
-        raise row_error("unknown_part", f"{at}.type", type=shown, supported=", ".join(PARTS))
-    if modality != "text":
-        code = "media_not_served" if modality in model.inputs else "no_encoder"
-        raise row_error(code, f"{at}.type", model=model.id, modality=modality)
-    text = part.get("text")
-    if not isinstance(text, str):
-        raise _missing_or("a string", text, f"{at}.text")
-    return {"type": "text", "text": text}
 
 
 def _tool_calls(calls: object, at: str) -> list[dict[str, Any]]:

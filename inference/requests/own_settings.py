@@ -18,11 +18,12 @@ _SEEDS: Final = range(-(2**63), 2**63)
 class OwnSettings(Struct, frozen=True, kw_only=True):
     """`max_tokens` caps the answer, `thinking_tokens` the thinking within it; None leaves that to the model.
 
-    `sampling` holds top_p, seed and stop as they are sent on. `excludes_reasoning` leaves the thinking out of the
-    result.
+    `names_cap` is false where the row left its cap to the default, which gives way to a long prompt. `sampling` holds
+    top_p, seed and stop as they are sent on. `excludes_reasoning` leaves the thinking out of the result.
     """
 
     max_tokens: int
+    names_cap: bool
     sampling: dict[str, Any]
     thinks: bool | None = None
     effort: str | None = None
@@ -32,10 +33,12 @@ class OwnSettings(Struct, frozen=True, kw_only=True):
 
 def read_settings(body: dict[str, Any], *, model: Model, profile: RowProfile) -> OwnSettings:
     """A row's own settings, or a `RowError` that names the field as it was written."""
-    cap, sampling = _cap(body, model, profile), _sampling(body)
+    own_cap, sampling = _cap(body, model), _sampling(body)
+    ceiling = model.max_output_tokens or 0
+    cap = own_cap or min(profile.default_cap or ceiling, ceiling)
     reasoning = body.get("reasoning")
     if reasoning is None:
-        return OwnSettings(max_tokens=cap, sampling=sampling)
+        return OwnSettings(max_tokens=cap, names_cap=own_cap is not None, sampling=sampling)
     if not isinstance(reasoning, dict):
         raise row_error("wrong_type", "body.reasoning", expected="an object")
     enabled, excludes = (_flag(reasoning, name) for name in ("enabled", "exclude"))
@@ -43,19 +46,21 @@ def read_settings(body: dict[str, Any], *, model: Model, profile: RowProfile) ->
     thinks = _thinks(enabled, effort, most)
     if thinks and model.reasoning == "none":
         raise row_error("reasoning_not_supported", "body.reasoning", model=model.id)
-    capped = thinks and model.takes_budget and model.id not in profile.uncapped
+    # The surface may take no cap for a model whose jobs take one (reference 000, reasoning).
+    takes_cap = model.realtime.takes_budget if model.realtime else model.takes_budget
     return OwnSettings(
         max_tokens=cap,
+        names_cap=own_cap is not None,
         sampling=sampling,
         thinks=thinks,
         effort=effort if thinks and effort in model.effort_levels else None,
-        thinking_tokens=most if capped else None,
+        thinking_tokens=most if thinks and takes_cap else None,
         excludes_reasoning=bool(excludes),
     )
 
 
-def _cap(body: dict[str, Any], model: Model, profile: RowProfile) -> int:
-    """The row's output cap in tokens; of its two names both may be used, if they agree."""
+def _cap(body: dict[str, Any], model: Model) -> int | None:
+    """The output cap a row names, in tokens; of its two names both may be used, if they agree."""
     ceiling = model.max_output_tokens
     assert ceiling is not None
     caps = {name: body[name] for name in _CAPS if body.get(name) is not None}
@@ -64,7 +69,7 @@ def _cap(body: dict[str, Any], model: Model, profile: RowProfile) -> int:
             raise row_error("out_of_range_integer", f"body.{name}", low=1, high=ceiling)
     if len(set(caps.values())) > 1:
         raise row_error("two_caps", "body.max_completion_tokens")
-    return next(iter(caps.values()), min(profile.default_cap or ceiling, ceiling))
+    return next(iter(caps.values()), None)
 
 
 def _sampling(body: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ class RowProfile:
     """The rules in which the kinds of files differ; everything else about a row is the same.
 
     With `keeps_own_settings` a chat row's own output cap, sampling and `reasoning` count; without, they are the job's.
-    `default_cap` is the output cap in tokens of a row that names none. Models in `uncapped` ignore a cap on thinking.
+    `default_cap` is the output cap in tokens of a row that names none.
     """
 
     name: str
@@ -17,7 +17,6 @@ class RowProfile:
     keeps_own_settings: bool = False
     checks_model: bool = False
     default_cap: int | None = None
-    uncapped: frozenset[str] = frozenset()
 
 
 NATIVE: Final = RowProfile(name="native", max_line_bytes=210_000_000)
@@ -27,6 +26,5 @@ OPENAI: Final = RowProfile(
     keeps_own_settings=True,
     checks_model=True,
     default_cap=4096,
-    uncapped=frozenset({"nemotron-3-nano-omni-30b"}),
 )
 PROFILES: Final = {profile.name: profile for profile in (NATIVE, OPENAI)}

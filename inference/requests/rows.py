@@ -6,8 +6,10 @@ Pure and fast: a file of ten million lines passes through here twice.
 from typing import Any
 
 from inference.catalogue.schema import Model
+from inference.media.parts import MediaPart
+from inference.media.rates import context_tokens
 from inference.refusals import RowError, row_error
-from inference.requests import chat, decisions, embeddings
+from inference.requests import chat, decision_answers, decisions, embeddings
 from inference.requests.chat import ChatRow
 from inference.requests.decisions import DecisionRow
 from inference.requests.embeddings import EmbeddingRow
@@ -53,13 +55,23 @@ def has_answer(row: Row, body: dict[str, Any]) -> bool:
     if isinstance(row, EmbeddingRow):
         return embeddings.has_answer(body)
     if isinstance(row, DecisionRow):
-        return decisions.has_answer(body)
+        return decision_answers.is_whole(row, body)
     return chat.has_answer(body)
+
+
+def media_of(row: Row) -> tuple[MediaPart, ...]:
+    """The pictures and clips of a row; a decision has none."""
+    return () if isinstance(row, DecisionRow) else row.media
+
+
+def context_of(row: Row, model: Model) -> int:
+    """The context of a row by what it carries, in tokens."""
+    return context_tokens(model, [part.modality for part in media_of(row)])
 
 
 def input_bound(row: Row, model: Model) -> int:
     """The most input tokens a server can truly have read for a row: a decision reads its text once per question."""
-    return model.context_tokens * (len(row.questions) if isinstance(row, DecisionRow) else 1)
+    return context_of(row, model) * (len(row.questions) if isinstance(row, DecisionRow) else 1)
 
 
 def _check_model(value: object, model: Model) -> None:

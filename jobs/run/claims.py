@@ -44,6 +44,11 @@ class Claim:
     suspects: str
     model_id: str
 
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of input its rows take up; they are read at once."""
+        return self.byte_end - self.byte_start
+
 
 # Whether row `c`, left-joined to its holder `w`, is nobody's; by the claimer's clock and the database's.
 FREE = """(c.epoch IS NULL OR w.id IS NULL OR (c.epoch = %(epoch)s AND c.id <> ALL(%(held)s))

@@ -12,8 +12,9 @@ from jobs.models import Chunk, Job
 from jobs.run import claims
 from jobs.run.claims import Claim
 from jobs.run.estimates import finish_sample
-from jobs.run.failures import INTERNAL_ERROR, Problem, fail_before_approval, fail_estimate, stop_rows
+from jobs.run.failures import INTERNAL_ERROR, fail_before_approval, fail_estimate, stop_rows
 from jobs.run.finalization import finalize, finish_rows
+from jobs.run.problems import Problem
 from jobs.run.validation import validate
 from jobs.services import erasing
 from jobs.storage.interface import Store

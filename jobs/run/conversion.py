@@ -13,8 +13,9 @@ from jobs import storage
 from jobs.models import Job
 from jobs.run import claims
 from jobs.run.claims import Claim
-from jobs.run.failures import Problem, fail_before_approval
+from jobs.run.failures import fail_before_approval
 from jobs.run.parquet import process
+from jobs.run.problems import Problem
 from jobs.services.inputs import PARQUET
 from jobs.storage import keys
 from jobs.storage.interface import ObjectChanged, ObjectMissing, Stored

@@ -1,8 +1,11 @@
 """Cuts a checked file into chunks, bounded by rows, input bytes and expected output bytes; pure."""
 
-from jobs.models import Chunk
-from jobs.run.context import Context
-from jobs.run.lines import Line
+from dataclasses import dataclass
+
+import numpy as np
+
+from jobs.run.checking import NOTHING, Integers
+from jobs.run.scope import Scope
 
 CHUNK_ROWS = 1024
 CHUNK_BYTES = 16 * 1024 * 1024
@@ -11,48 +14,62 @@ CHUNK_OUTPUT_BYTES = 64 * 1024 * 1024
 BYTES_PER_TOKEN, BYTES_PER_NUMBER, BYTES_PER_DECISION = 8, 24, 1024
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Neighbouring rows: the place of the first among all rows, how many, its line, and their bytes [start, end)."""
+
+    first_row: int
+    row_count: int
+    line: int
+    start: int
+    end: int
+
+
 class Cutter:
-    """Takes the lines of a job in order; `chunks` are those that were closed."""
+    """Takes the rows of an input in order, many at a time; where it cuts does not depend on how many."""
 
-    def __init__(self, context: Context) -> None:
-        self.chunks: list[Chunk] = []
-        self._job_id = context.job_id
-        self._max_rows = max(1, min(CHUNK_ROWS, CHUNK_OUTPUT_BYTES // _answer_bytes(context)))
-        self._first_row = self._rows = self._start = self._end = 0
+    def __init__(self, scope: Scope) -> None:
+        self.cuts: list[Cut] = []
+        self._max_rows = max(1, min(CHUNK_ROWS, CHUNK_OUTPUT_BYTES // _answer_bytes(scope)))
+        self._first_row = 0
+        self._numbers = self._starts = self._ends = NOTHING
 
-    def add(self, line: Line) -> None:
-        """Take a line into the open chunk, or begin the next one with it."""
-        if self._rows and (self._rows == self._max_rows or line.end - self._start > CHUNK_BYTES):
-            self.cut()
-        if not self._rows:
-            self._start = line.start
-        self._rows += 1
-        self._end = line.end
+    def add(self, numbers: Integers, starts: Integers, ends: Integers) -> None:
+        """Take rows by the numbers of their lines and their bytes, and close every chunk that is full."""
+        self._numbers = np.concatenate((self._numbers, numbers))
+        self._starts = np.concatenate((self._starts, starts))
+        self._ends = np.concatenate((self._ends, ends))
+        done = 0
+        while (after := self._end_of_chunk(done)) < len(self._ends):
+            self._close(done, after)
+            done = after
+        self._numbers, self._starts, self._ends = self._numbers[done:], self._starts[done:], self._ends[done:]
 
     def cut(self) -> None:
         """Close the open chunk."""
-        if not self._rows:
-            return
-        self.chunks.append(
-            Chunk(
-                job_id=self._job_id,
-                kind=Chunk.Kind.ROWS,
-                index=len(self.chunks),
-                first_row=self._first_row,
-                row_count=self._rows,
-                byte_start=self._start,
-                byte_end=self._end,
-                done="0" * self._rows,
-            )
-        )
-        self._first_row, self._rows = self._first_row + self._rows, 0
+        if len(self._ends):
+            self._close(0, len(self._ends))
+        self._numbers = self._starts = self._ends = NOTHING
+
+    def _end_of_chunk(self, first: int) -> int:
+        """The place behind a chunk's last row; that of the end while the chunk may grow."""
+        if first == len(self._ends):
+            return first
+        fitting = int(np.searchsorted(self._ends, self._starts[first] + CHUNK_BYTES, side="right"))
+        return min(first + self._max_rows, max(fitting, first + 1))
+
+    def _close(self, first: int, after: int) -> None:
+        rows = after - first
+        line, start, end = int(self._numbers[first]), int(self._starts[first]), int(self._ends[after - 1])
+        self.cuts.append(Cut(self._first_row, rows, line, start, end))
+        self._first_row += rows
 
 
-def _answer_bytes(context: Context) -> int:
+def _answer_bytes(scope: Scope) -> int:
     """A generous bound of what a row's answer takes up in its result line."""
-    model = context.model
+    model = scope.model
     if model.embedding is not None:
-        return (context.options.dimensions or model.embedding.dimensions) * BYTES_PER_NUMBER
+        return (scope.options.dimensions or model.embedding.dimensions) * BYTES_PER_NUMBER
     if model.decisions is not None:
         return model.decisions.max_questions * BYTES_PER_DECISION
-    return (context.options.max_output_tokens or model.max_output_tokens or 1) * BYTES_PER_TOKEN
+    return (scope.options.max_output_tokens or model.max_output_tokens or 1) * BYTES_PER_TOKEN

@@ -23,7 +23,8 @@ from jobs.lifecycle import Status
 from jobs.models import Chunk, Job, Part
 from jobs.run import costs
 from jobs.run.context import room_for_output
-from jobs.run.failures import Problem, fail_estimate
+from jobs.run.failures import fail_estimate
+from jobs.run.problems import Problem
 from jobs.selectors import paces
 from jobs.services import auto_approvals, doorbell
 from jobs.services.transitions import advance

@@ -1,6 +1,6 @@
 """How a job fails: the code and line go to the database, the sentences to the job's own object in the store."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from uuid import UUID
 
 import orjson
@@ -12,6 +12,7 @@ from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
 from jobs.run import claims
 from jobs.run.claims import Claim
+from jobs.run.problems import Problem
 from jobs.services.endings import DATA_KEPT, NOTHING_RAN
 from jobs.services.inputs import PARQUET
 from jobs.services.transitions import advance
@@ -20,16 +21,6 @@ from jobs.storage.interface import Store
 
 INVALID_INPUT = "invalid_input"
 INTERNAL_ERROR = "internal_error"
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something wrong with a line of the input; `line` counts from 1, 0 when it is about the file or the job."""
-
-    code: str
-    line: int
-    message: str
-    param: str | None = None
 
 
 def store_report(store: Store, job_id: UUID, problems: list[Problem]) -> None:

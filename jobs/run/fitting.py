@@ -1,33 +1,54 @@
 """Whether a counted row, and the answer it is to get, fit the model's context."""
 
 from anex.core.usage import Usage
+from inference.refusals import shortened
 from inference.requests import rows as requests
-from jobs.run.context import Context
-
-QUOTED_CHARACTERS = 64  # of a custom_id, in a sentence
+from jobs.run.scope import Scope
 
 
-def misfit(context: Context, row: requests.Row, usage: Usage) -> str | None:
+def misfit(context: Scope, row: requests.Row, usage: Usage) -> str | None:
     """Why the row is too long for the model, or None (reference 001, failure_reason).
 
-    A decision's longer text is cut to the window; an embedding writes nothing.
+    The context is that of what the row carries. A decision's longer text is cut to the window; an embedding writes
+    nothing.
     """
-    model, cap = context.model, context.options.max_output_tokens
-    count = usage.input_tokens
-    if model.task == "decide" or count + (cap or int(model.task == "chat")) <= model.context_tokens:
+    model, cap = context.model, _named_cap(context, row)
+    count, most = usage.input_tokens, requests.context_of(row, model)
+    if model.task == "decide" or count + (cap or int(model.task == "chat")) <= most:
         return None
-    if cap is None or count >= model.context_tokens:
+    if cap is None or count >= most:
         return (
             f"Row {quoted(row.custom_id)} is too long: {count:,} input tokens exceeds the "
-            f"{model.context_tokens:,}-token maximum that model '{model.id}' can serve. Shorten or split this row."
+            f"{most:,}-token maximum that model '{model.id}' can serve. Shorten or split this row."
         )
+    field = "max_output_tokens" if context.options.max_output_tokens else "its max_tokens"
     return (
         f"Row {quoted(row.custom_id)} is too long: {count:,} input tokens and up to {cap:,} output tokens exceed the "
-        f"{model.context_tokens:,}-token context of model '{model.id}'. Shorten the row or lower max_output_tokens."
+        f"{most:,}-token context of model '{model.id}'. Shorten the row or lower {field}."
     )
+
+
+def own_cap(scope: Scope, row: requests.Row, usage: Usage) -> int:
+    """The output cap in tokens of a row that keeps its own, 0 for others; a default gives way to a long prompt."""
+    if not isinstance(row, requests.ChatRow) or row.own is None:
+        return 0
+    if row.own.names_cap:
+        return row.own.max_tokens
+    return min(row.own.max_tokens, requests.context_of(row, scope.model) - usage.input_tokens)
+
+
+def _named_cap(scope: Scope, row: requests.Row) -> int | None:
+    own = row.own if isinstance(row, requests.ChatRow) else None
+    if own is None:
+        return scope.options.max_output_tokens
+    return own.max_tokens if own.names_cap else None
+
+
+def taken(context: Scope, row: requests.Row, usage: Usage) -> int:
+    """What a row takes of the model's context, in tokens: less than it sends where its media widens the context."""
+    return usage.input_tokens - (requests.context_of(row, context.model) - context.model.context_tokens)
 
 
 def quoted(custom_id: str) -> str:
     """The custom_id as a sentence names it: it may be as long as the line."""
-    shown = custom_id[:QUOTED_CHARACTERS]
-    return repr(shown if shown == custom_id else f"{shown}…")
+    return repr(shortened(custom_id))

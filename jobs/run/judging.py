@@ -9,7 +9,7 @@ import orjson
 from anex.core.usage import Usage
 from billing import pricing
 from inference.backends.answers import Answer
-from inference.requests import chat, embeddings
+from inference.requests import chat, decision_answers, embeddings
 from inference.requests import rows as requests
 from inference.requests.schema_process import answer_fault
 from jobs.run.outcomes import Count, Outcome, answered, refused
@@ -34,6 +34,8 @@ async def judge(
     body, error = answer.body, None
     if isinstance(request, requests.EmbeddingRow):
         body = embeddings.cut(request, body)
+    elif isinstance(request, requests.DecisionRow):
+        body = decision_answers.complete(request, body, usage=usage)
     elif isinstance(request, requests.ChatRow):
         if request.own and request.own.excludes_reasoning:
             body = chat.without_reasoning(body)
@@ -58,6 +60,16 @@ def refuse(row: int, request: requests.Row, answer: Answer) -> Outcome:
             row, request.custom_id, message, "invalid_request_error", count="format_error", response=response
         )
     return refused(row, request.custom_id, message, "invalid_request_error")
+
+
+def refuse_media(row: int, request: requests.Row, error: requests.RowError) -> Outcome:
+    """The outcome of a row whose media cannot be served: free.
+
+    What its own bytes are to blame for counts among the rows refused because of their input (003, format_error_rows).
+    """
+    unfit = error.code in ("media_unreadable", "media_length_mismatch")
+    kind = error.code if unfit or error.code == "media_unreachable" else "invalid_request_error"
+    return refused(row, request.custom_id, error.message, kind, count="format_error" if unfit else "error")
 
 
 def text_of(body: dict[str, Any]) -> str:

@@ -34,7 +34,7 @@ def measure(context: Context, request: requests.ChatRow, answer: Answer, usage: 
 def count_texts(context: Context, request: requests.ChatRow, texts: Sequence[str], server: Server) -> int:
     """Tokens of texts the model wrote, by its own tokenizer: what each adds to an empty message. Raises Unavailable."""
     messages = [[{"role": "user", "content": text}] for text in ("", *texts)]
-    rows = [msgspec.structs.replace(request, messages=alone) for alone in messages]
+    rows = [msgspec.structs.replace(request, messages=alone, media=()) for alone in messages]
     nothing, *written = (count.input_tokens for count in count_rows(context, rows, server))
     return sum(max(0, count - nothing) for count in written)
 

@@ -24,7 +24,7 @@ from jobs.run.copier import Copier
 from jobs.run.lease import Lease
 from jobs.run.rows import ChunkRun
 from jobs.run.threads import Threads
-from jobs.run.window import Window
+from jobs.run.window import MAX_BYTES, Window
 from jobs.storage.interface import ObjectChanged, ObjectMissing
 
 log = logging.getLogger(__name__)
@@ -163,11 +163,13 @@ class Pump:
                 continue
             runs = [run for run in self._runs.values() if run.claim.model_id == model_id and not run.stopping]
             waiting = sum(run.undispatched for run in runs)
-            while waiting < window.size:
+            waiting_bytes = sum(run.claim.size_bytes for run in runs if run.undispatched)
+            while waiting < window.size and waiting_bytes < MAX_BYTES:
                 found_chunks = await self._claims(lease, ["sample", "rows"], [model_id], 1)
                 if not found_chunks:
                     break
                 waiting += found_chunks[0].done.count("0")
+                waiting_bytes += found_chunks[0].size_bytes
                 self._begin_run(found_chunks[0], window, lease)
 
     async def _claims(self, lease: Lease, kinds: list[str], models: list[str], limit: int) -> list[Claim]:

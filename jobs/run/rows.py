@@ -17,7 +17,7 @@ from django.db import Error
 from anex.core import clock
 from inference.backends.client import Client
 from inference.requests import rows as requests
-from jobs.run import claims, context, parts
+from jobs.run import claims, context, fetching, parts
 from jobs.run.claims import ALONE_FROM_CLAIM, Claim
 from jobs.run.context import Context
 from jobs.run.lines import read_lines
@@ -36,6 +36,8 @@ PARTS_PER_CHUNK = 32
 PART_SECONDS = 60.0
 PART_BYTES = 4 * 1024 * 1024
 RETRY_SECONDS = 0.5
+# Parsing a line of this size takes milliseconds, which the event loop has not.
+LONG_LINE_BYTES = 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -118,7 +120,7 @@ class ChunkRun:
     def _read(self) -> list[tuple[int, bytes]]:
         start, end = self.claim.byte_start, self.claim.byte_end
         blob = self._context.store.read_range(self._context.input_key, start, end, etag=self._context.input_etag)
-        lines = (line.text or b"" for line in read_lines([blob]))
+        lines = (line.text for line in read_lines(blob))
         return [(row, text) for row, text in enumerate(lines) if self.claim.done[row] == "0"]
 
     def _halted(self) -> bool:
@@ -146,7 +148,8 @@ class ChunkRun:
     async def _answer(self, row: int, text: bytes, place: Place, *, once: bool = False) -> Outcome | None:
         """The row's outcome; None when it is left for later. What goes wrong with a row stays with it."""
         try:
-            request = requests.parse(text, model=self._context.model, options=self._context.options)
+            parse = partial(requests.parse, text, model=self._context.model, options=self._context.options)
+            request = await fetching.in_thread(parse) if len(text) > LONG_LINE_BYTES else parse()
             return await self._sender.send(row, request, size_bytes=len(text), place=place, once=once)
         except NotAnswered as gone:
             self._server_lost = self._server_lost or not gone.reachable

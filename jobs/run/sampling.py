@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from inference.requests import chat
+from inference.requests import chat, typed
 from inference.requests import rows as requests
 from inference.requests.response_format import constrains
 from inference.requests.thinking import leaves_budget_open
@@ -11,8 +11,10 @@ from jobs.run.estimates import SampledRow
 
 
 def may_be_needed(context: Context) -> bool:
-    """Whether answers may have to be measured: only a chat row writes, and cap and budget may be given."""
-    return context.model.task == "chat" and (context.options.max_output_tokens is None or _budgeted(context))
+    """Whether answers may have to be measured: only a chat row writes, and the job or its rows may give caps."""
+    if context.model.task != "chat" or context.options.profile.keeps_own_settings:
+        return False
+    return context.options.max_output_tokens is None or _budgeted(context)
 
 
 def rows_to_run(context: Context, drawn: Sequence[SampledRow]) -> list[SampledRow]:
@@ -34,5 +36,5 @@ def _budgeted(context: Context) -> bool:
 
 def _thinks(context: Context, drawn: SampledRow) -> bool:
     line = context.store.read_range(context.input_key, drawn.start, drawn.end, etag=context.input_etag)
-    row = requests.parse(line.rstrip(b"\r\n"), model=context.model, options=context.options)
+    row = typed.reader(context.model, context.options)(line)
     return isinstance(row, requests.ChatRow) and chat.thinks(row, context.model)

@@ -16,10 +16,11 @@ from jobs import storage
 from jobs.models import Chunk, Input, Job, Part
 from jobs.run import claims, parts
 from jobs.run.claims import Claim, Interrupted
-from jobs.run.failures import Problem, fail_before_approval
+from jobs.run.failures import fail_before_approval
 from jobs.run.lines import read_lines
 from jobs.run.parquet import process
 from jobs.run.parquet.process import Unreadable
+from jobs.run.problems import Problem
 from jobs.selectors import jobs
 from jobs.services.inputs import PARQUET, RETENTION
 from jobs.storage import keys
@@ -73,7 +74,7 @@ def _wanted(store: Store, original: Job, go_on: Callable[[], bool]) -> Iterator[
 def _copy_lines(store: Store, job: Job, found: Found, writer: Writer, go_on: Callable[[], bool]) -> None:
     for chunk, wanted in found:
         blob = store.read_range(job.input.key, chunk.byte_start, chunk.byte_end, etag=job.input.etag)
-        for row, line in enumerate(read_lines([blob])):
+        for row, line in enumerate(read_lines(blob)):
             if row in wanted:
                 writer.write(blob[line.start : line.end].removesuffix(b"\n") + b"\n")
 

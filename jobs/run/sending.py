@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from anex.core.errors import Unavailable
@@ -13,9 +14,11 @@ from inference.backends.answers import Answer
 from inference.backends.client import Client
 from inference.backends.faults import ServerFailed, ServerLost, UpstreamError
 from inference.backends.registry import Server
+from inference.media.probe import Patience
 from inference.requests import rows as requests
-from jobs.run import judging, measuring
+from jobs.run import fetching, judging, measuring
 from jobs.run.context import Context
+from jobs.run.fetching import Prepared
 from jobs.run.outcomes import Outcome, refused
 from jobs.run.threads import Threads
 from jobs.run.window import Place, Window
@@ -50,6 +53,7 @@ class Sender:
         self._context = context
         self._clamped = False
         self._halted = halted
+        self._patience = Patience()
 
     async def place(self, size_bytes: int) -> Place | None:
         """A place for a row's first attempt; None once halted."""
@@ -59,13 +63,44 @@ class Sender:
         self, row: int, request: requests.Row, *, size_bytes: int, place: Place, once: bool = False
     ) -> Outcome:
         """The outcome of a row; `place` is given back here. With `once`, NotAnswered comes at the first loss."""
-        attempt, in_hand = 0, False
+        try:
+            ready = await self._prepare(request)
+        except requests.RowError as error:
+            place.release()
+            return judging.refuse_media(row, request, error)
+        with self._window.holding(ready.size_bytes):
+            return await self._send(row, ready, size_bytes=size_bytes, place=place, once=once)
+
+    async def _prepare(self, request: requests.Row) -> Prepared:
+        """The row with its media at hand; NotAnswered once halted."""
+        if not requests.media_of(request):
+            return Prepared(request)
+        prepare = partial(
+            fetching.prepare,
+            request,
+            context=self._context,
+            patience=self._patience,
+            go_on=lambda: not self._halted(),
+        )
+        try:
+            if not fetching.is_hosted(request):
+                return await fetching.in_thread(prepare)
+            async with self._window.fetching():
+                return await fetching.in_thread(prepare, fetches=True)
+        except fetching.Halted:
+            raise NotAnswered(in_hand=False) from None
+        except Unavailable as error:
+            raise NotAnswered(in_hand=False, reachable=False) from error
+
+    async def _send(self, row: int, ready: Prepared, *, size_bytes: int, place: Place, once: bool) -> Outcome:
+        request, attempt, in_hand = ready.request, 0, False
         while True:
             attempt += 1
             try:
-                answer = await self._ask(request, place.server)
+                cap = await self._output_cap(request, size_bytes, place.server)
+                answer = await self._ask(request, place.server, cap)
                 place.proved()
-                return await self._outcome(row, request, answer, place.server)
+                return await self._outcome(row, ready, answer, place.server)
             except UpstreamError as error:
                 wait = retries.wait_before_retry(error, attempt=attempt)
                 if isinstance(error, ServerLost):
@@ -89,28 +124,44 @@ class Sender:
             raise NotAnswered(in_hand=in_hand)
         return place
 
-    async def _ask(self, request: requests.Row, server: Server) -> Answer:
+    async def _output_cap(self, request: requests.Row, size_bytes: int, server: Server) -> int:
+        """The row's cap; a default one gives way where the prompt may leave less room than that."""
         context = self._context
-        body = requests.upstream_body(
+        cap = requests.output_cap(request, context.output_cap)
+        own, room = getattr(request, "own", None), requests.context_of(request, context.model)
+        if own is None or own.names_cap or (size_bytes + cap <= room and not requests.media_of(request)):
+            return cap
+        try:
+            (read,) = await self._threads.call(measuring.count_rows, context, [request], server)
+        except Unavailable as error:
+            raise NotAnswered(in_hand=False, reachable=False) from error
+        return max(1, min(cap, room - read.input_tokens))
+
+    async def _ask(self, request: requests.Row, server: Server, cap: int) -> Answer:
+        context = self._context
+        write = partial(
+            requests.upstream_body,
             request,
             served_name=server.served_name,
             model=context.model,
             options=context.options,
-            max_tokens=context.output_cap,
+            max_tokens=cap,
         )
+        body = await fetching.in_thread(write) if requests.media_of(request) else write()
         answer = await self._client.complete(
             server,
             requests.PATHS[context.model.task],
             body,
             timeout_s=ROW_SECONDS,
             input_bound=requests.input_bound(request, context.model),
-            output_bound=requests.output_cap(request, context.output_cap),
+            output_bound=cap,
         )
         if answer.status == 200 and not requests.has_answer(request, answer.body):
             raise ServerFailed("The model server answered 200 without an answer.")
         return answer
 
-    async def _outcome(self, row: int, request: requests.Row, answer: Answer, server: Server) -> Outcome:
+    async def _outcome(self, row: int, ready: Prepared, answer: Answer, server: Server) -> Outcome:
+        request, media = ready.request, ready.media
         if answer.status != 200:
             return judging.refuse(row, request, answer)
         self._note_clamp(answer, server)
@@ -122,6 +173,10 @@ class Sender:
                 length = await self._threads.call(measuring.measure, self._context, request, answer, usage, server)
         except Unavailable as error:
             raise NotAnswered(in_hand=False, reachable=False) from error
+        if media.has_media:
+            usage = dataclasses.replace(
+                usage, images=media.images, clips=media.clips, video_ms=media.video_ms, audio_ms=media.audio_ms
+            )
         return await judging.judge(row, request, answer, usage, card=card, length=length)
 
     def _note_clamp(self, answer: Answer, server: Server) -> None:

@@ -1,30 +1,35 @@
-"""Checks every row of an input in one pass, counts its tokens and cuts the file into chunks.
+"""Checks every row of an input, counts its tokens and cuts the file into chunks.
 
 Nothing is written to the database until the whole file was read; then everything is, in one transaction.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict
+from uuid import UUID
 
-import numpy as np
 from django.db import transaction
 
+from accounts.selectors import plans
 from anex.core.actors import system
-from inference.requests import rows as requests
+from inference.backends import registry
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
-from jobs.run import claims, conversion, estimates, sampling, selection
-from jobs.run.checking import COUNTED_TOGETHER, MAX_PROBLEMS, Checked, Checker, TooManyProblems
+from jobs.run import claims, conversion, estimates, probing, sampling, selection
+from jobs.run.checkers import check_spans
 from jobs.run.claims import Claim, Interrupted
 from jobs.run.context import Context, load, room_for_output
-from jobs.run.cutting import Cutter
+from jobs.run.cutting import Cut, Cutter
+from jobs.run.drawing import Sampler
+from jobs.run.duplicates import find_duplicates
 from jobs.run.estimates import SampledRow
-from jobs.run.failures import Problem, fail_before_approval
-from jobs.run.fitting import quoted
-from jobs.run.lines import Line, read_lines
+from jobs.run.failures import fail_before_approval
+from jobs.run.problems import Problem
+from jobs.run.scope import Counter, Scope
+from jobs.run.totals import Checked
 from jobs.services.transitions import advance
 from jobs.storage.interface import ObjectChanged, ObjectMissing
-from jobs.tolerance import SAMPLE_ROWS, Reservoir
+from jobs.tolerance import SAMPLE_ROWS
 
 
 def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
@@ -34,23 +39,32 @@ def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
     if not conversion.give_rows(claim, go_on=go_on):
         return
     context = load(claim.job_id)
-    cutter = Cutter(context)
+    scope = _scope(context)
+    cutter = Cutter(scope)
     # Seeded by the job, so that a check that is made again draws the same rows.
-    sample = Reservoir[SampledRow](SAMPLE_ROWS, seed=claim.job_id.int)
+    sampler = Sampler(SAMPLE_ROWS, seed=claim.job_id.int)
+
+    def pulse() -> None:
+        if not go_on():
+            raise Interrupted
+
     try:
-        checked = _check(context, cutter, sample, go_on)
+        checked = _check(scope, cutter, sampler, pulse)
         if not checked.problems and not checked.rows:
             checked.problems.append(Problem("empty_file", 0, "The input file has no rows."))
         if not checked.problems:
-            checked.problems = _repeated_ids(context, checked, go_on)
-        to_run = sampling.rows_to_run(context, sample.items) if not checked.problems else []
+            checked.problems = find_duplicates(scope, checked.id_hashes, cutter.cuts, pulse=pulse)
+        if not checked.problems:
+            probing.refine(context, checked, cutter.cuts, go_on=go_on)
+        may_run = not checked.problems and sampling.may_be_needed(context)
+        to_run = sampling.rows_to_run(context, [SampledRow(*row) for row in sampler.rows]) if may_run else []
     except (ObjectChanged, ObjectMissing):
         gone = Problem("input_gone", 0, "The input file was replaced or deleted after it was uploaded.")
         checked = Checked(problems=[gone])
     if checked.problems:
         fail_before_approval(claim, context.store, checked.problems)
         return
-    _commit(claim, context, checked, cutter.chunks, to_run)
+    _commit(claim, context, checked, cutter.cuts, to_run)
 
 
 def _start(claim: Claim) -> bool:
@@ -58,61 +72,38 @@ def _start(claim: Claim) -> bool:
     return Job.objects.filter(pk=claim.job_id, status=Status.ESTIMATING).exists()
 
 
-def _needs_sample(context: Context) -> bool:
-    """Whether answers may have to be measured; which rows then are is known once they were drawn."""
-    return sampling.may_be_needed(context)
+def _scope(context: Context) -> Scope:
+    servers = [server for server in registry.live(context.region) if server.model_id == context.model.id]
+    return Scope(
+        store=context.store,
+        key=context.input_key,
+        etag=context.input_etag,
+        size_bytes=context.input_bytes,
+        model=context.model,
+        options=context.options,
+        counting_server=Counter(servers[0].base_url, servers[0].served_name, servers[0].api_key) if servers else None,
+    )
 
 
-def _lines(context: Context, go_on: Callable[[], bool]) -> Iterator[Line]:
-    for place, line in enumerate(read_lines(context.store.stream(context.input_key, etag=context.input_etag))):
-        if place % COUNTED_TOGETHER == 0 and not go_on():
-            raise Interrupted
-        yield line
-
-
-def _check(context: Context, cutter: Cutter, sample: Reservoir[SampledRow], go_on: Callable[[], bool]) -> Checked:
-    checker, drawing = Checker(context), _needs_sample(context)
-    try:
-        for row, line in enumerate(_lines(context, go_on)):
-            if drawing:
-                sample.add(SampledRow(row, line.start, line.end))
-            checker.add(line)
-            cutter.add(line)
-        checker.finish()
-    except TooManyProblems:
-        return checker.checked
-    cutter.cut()
-    return checker.checked
-
-
-def _repeated_ids(context: Context, checked: Checked, go_on: Callable[[], bool]) -> list[Problem]:
-    """Exact, though only hashes are kept: rows whose hash occurs twice are compared by a second reading."""
-    hashes = np.sort(np.frombuffer(checked.id_hashes, dtype=np.int64))
-    suspects = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
-    if not suspects:
-        return []
-    seen: dict[str, int] = {}
-    problems = []
-    for line in _lines(context, go_on):
-        row = requests.parse(line.text or b"", model=context.model, options=context.options)
-        if hash(row.custom_id) not in suspects:
-            continue
-        if first := seen.get(row.custom_id):
-            message = f"custom_id {quoted(row.custom_id)} was already used on line {first}."
-            problems.append(Problem("duplicate_custom_id", line.number, message, "custom_id"))
-            if len(problems) == MAX_PROBLEMS:
+def _check(scope: Scope, cutter: Cutter, sampler: Sampler, pulse: Callable[[], None]) -> Checked:
+    checked = Checked()
+    with closing(check_spans(scope, pulse=pulse)) as spans:
+        for found in spans:
+            cutter.add(found.numbers + checked.lines, found.starts, found.ends)
+            sampler.add(found.starts, found.ends)
+            checked.add(found)
+            if checked.is_over:
                 break
-        seen.setdefault(row.custom_id, line.number)
-    return problems
+    cutter.cut()
+    return checked
 
 
-def _commit(claim: Claim, context: Context, checked: Checked, chunks: list[Chunk], sample: list[SampledRow]) -> None:
-    cap = context.options.max_output_tokens or 0
+def _commit(claim: Claim, context: Context, checked: Checked, cuts: list[Cut], sample: list[SampledRow]) -> None:
     with transaction.atomic():
         job = Job.objects.select_for_update().get(pk=claim.job_id)
         if not claims.close(claim):
             return
-        Chunk.objects.bulk_create(chunks, batch_size=2000)
+        Chunk.objects.bulk_create(_chunks(claim.job_id, cuts), batch_size=2000)
         job.row_count = checked.rows
         job.est_input_tokens = checked.input_tokens
         job.longest_row_tokens = checked.longest_row_tokens
@@ -122,4 +113,25 @@ def _commit(claim: Claim, context: Context, checked: Checked, chunks: list[Chunk
         if sample:
             estimates.plan_sample(claim.job_id, sample)
         else:
-            estimates.quote(claim.job_id, output_cap=min(cap, room_for_output(context.model, job)))
+            estimates.quote(claim.job_id, output_cap=_output_cap(context, checked, job))
+
+
+def _output_cap(context: Context, checked: Checked, job: Job) -> int:
+    """Tokens: as given, within the room of the longest row; the largest of caps that rows keep (000, batch price)."""
+    if context.options.profile.keeps_own_settings:
+        return plans.of(job.organization_id).cap(checked.largest_cap)
+    return min(context.options.max_output_tokens or 0, room_for_output(context.model, job))
+
+
+def _chunks(job_id: UUID, cuts: list[Cut]) -> Iterator[Chunk]:
+    for index, cut in enumerate(cuts):
+        yield Chunk(
+            job_id=job_id,
+            kind=Chunk.Kind.ROWS,
+            index=index,
+            first_row=cut.first_row,
+            row_count=cut.row_count,
+            byte_start=cut.start,
+            byte_end=cut.end,
+            done="0" * cut.row_count,
+        )

@@ -3,8 +3,8 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,6 +15,7 @@ log = logging.getLogger(__name__)
 
 MAX_BYTES = 128 * 1024 * 1024
 REST_SECONDS = 5.0
+FETCHING_ROWS = 4
 
 
 @dataclass(slots=True)
@@ -78,6 +79,10 @@ class Window:
         self._again = 0
         self._waiting_again: deque[asyncio.Future[None]] = deque()
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._fetched = 0
+        self._fetchers = asyncio.Semaphore(FETCHING_ROWS)
+        self._roomy = asyncio.Event()
+        self._roomy.set()
 
     @property
     def size(self) -> int:
@@ -108,7 +113,7 @@ class Window:
         """
         waiting = self._waiting_again if again else self._waiting
         while not halted():
-            load = self._free(size_bytes) if again or self._again < max(1, self.size) else None
+            load = self._free(size_bytes, again) if again or self._again < max(1, self.size) else None
             if load:
                 load.in_flight += 1
                 self._bytes += size_bytes
@@ -134,6 +139,30 @@ class Window:
             self._again -= 1
             self._wake()
 
+    @asynccontextmanager
+    async def fetching(self) -> AsyncIterator[None]:
+        """For as long as a row's media is fetched: few at a time, and none while fetched bytes fill the budget."""
+        async with self._fetchers:
+            await self._roomy.wait()
+            yield
+
+    @contextmanager
+    def holding(self, fetched_bytes: int) -> Iterator[None]:
+        """For as long as a row holds bytes that were fetched for it, whether it has a place or waits for another."""
+        self._hold(fetched_bytes)
+        try:
+            yield
+        finally:
+            self._hold(-fetched_bytes)
+            self._wake()
+
+    def _hold(self, fetched_bytes: int) -> None:
+        self._fetched += fetched_bytes
+        if self._fetched < self._max_bytes:
+            self._roomy.set()
+        else:
+            self._roomy.clear()
+
     def _release(self, load: _Load, size_bytes: int) -> None:
         load.in_flight -= 1
         self._bytes -= size_bytes
@@ -149,8 +178,10 @@ class Window:
                     return True
         return False
 
-    def _free(self, size_bytes: int) -> _Load | None:
-        if self._bytes and self._bytes + size_bytes > self._max_bytes:
+    def _free(self, size_bytes: int, again: bool) -> _Load | None:
+        # A row that is sent again may hold fetched bytes itself, so it cannot wait for them to be gone.
+        held = self._bytes if again else self._bytes + self._fetched
+        if held and held + size_bytes > self._max_bytes:
             return None
         free = [load for load in self._loads.values() if load.has_room()]
         return min(free, key=lambda load: load.in_flight / load.server.concurrency) if free else None

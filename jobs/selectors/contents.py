@@ -11,6 +11,7 @@ import msgspec
 from django.conf import settings
 
 from inference.requests.options import RowOptions
+from inference.requests.profiles import PROFILES
 from jobs.models import Input, Job
 from jobs.storage import keys, store
 from jobs.storage.interface import ObjectMissing
@@ -93,6 +94,7 @@ def row_options(job: Job) -> RowOptions:
         response_format=schema,
         dimensions=job.dimensions,
         video_fps=job.video_fps,
+        profile=PROFILES[job.row_profile],
         estimated_budget=job.estimated_reasoning_budget,
     )
 

@@ -33,7 +33,7 @@ def retry(*, organization_id: UUID, job_id: UUID, actor: Actor, attempt: idempot
         return jobs.get(organization_id, UUID(earlier))
     original = jobs.get(organization_id, job_id)
     _refuse_unless_possible(original)
-    model = submissions.offered(original.model_id)
+    model = submissions.offered(original.model_id, organization_id=organization_id)
     try:
         row = contents.row_options(original)
     except ObjectMissing as error:

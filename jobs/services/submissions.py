@@ -18,7 +18,6 @@ from accounts.selectors import plans
 from accounts.services import audit, idempotency
 from anex.core.actors import Actor
 from anex.core.errors import InvalidRequest, TooManyRequests, Unprocessable
-from billing import price_cards
 from billing.selectors import balances
 from inference import catalogue
 from inference.backends import registry
@@ -27,7 +26,7 @@ from inference.requests.options import RowOptions, check_options
 from inference.requests.response_format import check_response_format
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Input, Job
-from jobs.selectors import jobs
+from jobs.selectors import jobs, offers
 from jobs.services import inputs, residency, transitions
 from jobs.services.doorbell import ring
 from jobs.storage import keys, store
@@ -70,7 +69,7 @@ def submit(
     if (input_id is None) == (input_s3_uri is None):
         raise Unprocessable("Give exactly one of input_id and input_s3_uri.", param="input_id")
     region = residency.choose(organization_id=organization_id, asked=options.data_residency)
-    model = offered(options.model_id)
+    model = offered(options.model_id, organization_id=organization_id)
     check(model, options)
     plans.of(organization_id).require_output(options.row.max_output_tokens)
     balances.require_positive(organization_id)
@@ -120,11 +119,17 @@ class _Repeated(Exception):
         self.reference = reference
 
 
-def offered(model_id: str) -> Model:
-    """The model a job may name: in the catalogue, countable, priced and served; Unprocessable otherwise."""
-    model = catalogue.get(model_id)
-    known = model is not None and model.countable and price_cards.current(model_id) is not None
-    if model is None or not known or not registry.is_served(model_id, settings.ANEX_REGION):
+def offered(model_id: str, *, organization_id: UUID) -> Model:
+    """The model a job of an organization may name: for sale and served in this region; Unprocessable otherwise.
+
+    A custom model of another organization is as unknown as one that does not exist.
+    """
+    model, region = catalogue.get(model_id), settings.ANEX_REGION
+    if (
+        model is None
+        or not offers.is_for_sale(model, organization_id=organization_id, region=region)
+        or not registry.is_served(model_id, region)
+    ):
         raise Unprocessable(f"unknown model '{model_id}'", param="model")
     return model
 
@@ -154,6 +159,7 @@ def draft(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:
         temperature=row.temperature,
         dimensions=row.dimensions,
         video_fps=row.video_fps,
+        row_profile=row.profile.name,
         has_response_format=row.response_format is not None,
     )
 

@@ -85,6 +85,11 @@ def response_format(job_id: UUID) -> str:
     return f"{job_prefix(job_id)}response_format.json"
 
 
+def media_lengths(job_id: UUID) -> str:
+    """What the hosts of a job's clips told of them, by their URLs."""
+    return f"{job_prefix(job_id)}media.json"
+
+
 def failure(job_id: UUID) -> str:
     """Why a job failed, in words that may quote the customer's rows."""
     return f"{job_prefix(job_id)}failure.json"

@@ -117,6 +117,12 @@ class S3Store:
         self.bucket = bucket
         self._client = client
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process opens a client of its own, in the way of `connect`."""
+        meta = self._client.meta
+        own_endpoint = meta.config.s3["addressing_style"] == "path"
+        return _reopen, (meta.endpoint_url if own_endpoint else "", meta.region_name, self.bucket)
+
     def put(self, key: str, data: bytes) -> Stored:
         """See Store."""
         with _s3_errors(key):
@@ -226,6 +232,10 @@ class S3Store:
                     return b""
                 raise
         return body
+
+
+def _reopen(endpoint_url: str, region: str, bucket: str) -> S3Store:
+    return S3Store(connect(endpoint_url=endpoint_url, region=region), bucket)
 
 
 def _if_match(etag: str | None) -> dict[str, str]:

@@ -11,12 +11,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from anex.core.usage import Usage
 from billing import pricing
 from billing.pricing import PriceCard, Rates
 from jobs import expectation, sizing, tolerance
+from jobs.run.drawing import Sampler
 from jobs.sizing import Length, Limits, Sizes
 
 JOBS, ROOM, INPUT_TOKENS = 3_000, 32_768, 200
@@ -49,10 +52,9 @@ def job(dice: random.Random, draw: Draw, *, thinks: bool) -> Outcome | None:
     """A job of one shape; None where it could not be sized."""
     rows = dice.choice((100, 1_000, 5_000))
     lengths = [_length(dice, draw, thinks=thinks) for _ in range(rows)]
-    reservoir: tolerance.Reservoir[Length] = tolerance.Reservoir(tolerance.SAMPLE_ROWS, seed=dice.randrange(2**32))
-    for length in lengths:
-        reservoir.add(length)
-    drawn = reservoir.items
+    sampler, places = Sampler(tolerance.SAMPLE_ROWS, seed=dice.randrange(2**32)), np.arange(rows)
+    sampler.add(places, places)
+    drawn = [lengths[row] for row, _, _ in sampler.rows]
     try:
         sizes = sizing.size(drawn, Limits(rows, ROOM, budgeted=thinks))
     except sizing.Misfit:

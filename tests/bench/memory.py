@@ -38,26 +38,32 @@ def write_rows(path: Path) -> None:
 
 
 class Watch(threading.Thread):
-    """Samples the resident memory of processes; `peaks` in megabytes by name."""
+    """Samples the resident memory of processes and their children, in megabytes: the most of each by its id, and the
+    largest of each family by its name."""
 
     def __init__(self, pids: dict[str, int]) -> None:
         super().__init__(daemon=True)
         self.pids = pids
         self.peaks: dict[str, float] = dict.fromkeys(pids, 0.0)
+        self.by_process: dict[int, float] = {}
+        self.stopped = False
 
     def run(self) -> None:
-        while True:
+        while not self.stopped:
             for name, pid in self.pids.items():
                 for process in family(pid):
-                    self.peaks[name] = max(self.peaks[name], resident_mb(process))
-            time.sleep(0.25)
+                    used = resident_mb(process)
+                    self.peaks[name] = max(self.peaks[name], used)
+                    self.by_process[process] = max(self.by_process.get(process, 0.0), used)
+            time.sleep(0.1)
 
 
 def family(pid: int) -> Iterator[int]:
     """A process and its descendants."""
     yield pid
     try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        threads = Path(f"/proc/{pid}/task").glob("*/children")
+        children = [child for thread in threads for child in thread.read_text().split()]
     except OSError:
         return
     for child in children:

@@ -8,9 +8,10 @@ from aiohttp import web
 KEY = "sk-abcdefghijklsecret"
 UPLOADED = web.AppKey("uploaded", list)
 ENDING = web.AppKey("ending", str)
-STEPS = web.AppKey("steps", list)
+STEPS = web.AppKey("steps", dict)
+JOBS = {"smollm2-135m-instruct": "0f7d", "minilm-l6-v2": "1e8c", "minilm-decide": "2d9b"}
 JOB = {
-    "id": "0f7d", "est_input_tok": 2817, "est_output_tok": 2220, "est_cost_cents": 3, "charge_cents": 1,
+    "est_input_tok": 2817, "est_output_tok": 2220, "est_cost_cents": 3, "charge_cents": 1,
     "failure_reason": None, "progress": {"rows_done": 0, "rows_total": 2},
 }  # fmt: skip
 
@@ -19,14 +20,15 @@ def application(ending: str = "done") -> web.Application:
     """`ending` is the status the job reaches after its approval."""
     app = web.Application(middlewares=[authenticated])
     app[UPLOADED], app[ENDING] = [], ending
-    app[STEPS] = [{"status": "submitted"}, {"status": "estimating"}, {"status": "cost_ready"}]
+    first = [{"status": "submitted"}, {"status": "estimating"}, {"status": "cost_ready"}]
+    app[STEPS] = {job: list(first) for job in JOBS.values()}
     app.router.add_post("/batch/v1/inputs", create_input)
     app.router.add_post("/store", upload)
     app.router.add_post("/batch/v1/jobs", create_job)
-    app.router.add_get("/batch/v1/jobs/0f7d", get_job)
-    app.router.add_post("/batch/v1/jobs/0f7d/approve", approve)
-    app.router.add_get("/batch/v1/jobs/0f7d/result", result_link)
-    app.router.add_get("/store/result", download)
+    app.router.add_get("/batch/v1/jobs/{job}", get_job)
+    app.router.add_post("/batch/v1/jobs/{job}/approve", approve)
+    app.router.add_get("/batch/v1/jobs/{job}/result", result_link)
+    app.router.add_get("/store/{job}", download)
     return app
 
 
@@ -57,32 +59,46 @@ async def upload(request: web.Request) -> web.Response:
 
 
 async def create_job(request: web.Request) -> web.Response:
-    assert await request.json() == {"input_id": "1a2b", "model": "smollm2-135m-instruct"}
-    return web.json_response({"id": "0f7d", "status": "submitted"}, status=201)
+    asked = await request.json()
+    assert asked == {"input_id": "1a2b", "model": asked["model"]}
+    return web.json_response({"id": JOBS[asked["model"]], "status": "submitted"}, status=201)
 
 
 async def get_job(request: web.Request) -> web.Response:
-    steps = request.app[STEPS]
+    job = request.match_info["job"]
+    steps = request.app[STEPS][job]
     now = steps.pop(0) if len(steps) > 1 else steps[0]
-    return web.json_response(JOB | now)
+    return web.json_response({"id": job} | JOB | now)
 
 
 async def approve(request: web.Request) -> web.Response:
     running = [{"status": "in_progress", "progress": {"rows_done": done, "rows_total": 2}} for done in (0, 1, 2)]
     ending = {"status": request.app[ENDING], "failure_reason": "the model went away"}
-    request.app[STEPS][:] = [*running, {"status": "finalizing"}, ending]
-    return web.json_response({"id": "0f7d", "status": "in_progress"})
+    job = request.match_info["job"]
+    request.app[STEPS][job][:] = [*running, {"status": "finalizing"}, ending]
+    return web.json_response({"id": job, "status": "in_progress"})
 
 
 async def result_link(request: web.Request) -> web.Response:
-    url = str(request.url.with_path("/store/result"))
-    return web.json_response({"id": "0f7d", "status": "done", "result_url": url, "expires_in": 3600})
+    job = request.match_info["job"]
+    url = str(request.url.with_path(f"/store/{job}"))
+    return web.json_response({"id": job, "status": "done", "result_url": url, "expires_in": 3600})
 
 
 async def download(request: web.Request) -> web.Response:
-    body = {"choices": [{"message": {"content": "It answers\nHTTP [requests]."}}]}
-    lines = [
-        {"custom_id": "aiohttp", "response": {"status_code": 200, "body": body}, "error": None},
-        {"custom_id": "click", "response": None, "error": "The model gave no answer."},
-    ]
-    return web.Response(text="".join(json.dumps(line) + "\n" for line in lines))
+    chat = {"choices": [{"message": {"content": "It answers\nHTTP [requests]."}}]}
+    if request.match_info["job"] == JOBS["smollm2-135m-instruct"]:
+        lines = [line("aiohttp", chat), line("click", None)]
+    elif request.match_info["job"] == JOBS["minilm-l6-v2"]:
+        vectors = {"aiohttp": [1.0, 0.0], "yarl": [0.8, 0.6], "click": [0.0, 1.0]}
+        lines = [line(name, {"data": [{"embedding": vector}]}) for name, vector in vectors.items()]
+    else:
+        choices = {"aiohttp": "web", "click": "development", "yarl": "web"}
+        lines = [line(name, {"answers": {"about": {"choice": choice}}}) for name, choice in choices.items()]
+    return web.Response(text="".join(json.dumps(made) + "\n" for made in lines))
+
+
+def line(name: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    if body is None:
+        return {"custom_id": name, "response": None, "error": "The model gave no answer."}
+    return {"custom_id": name, "response": {"status_code": 200, "body": body}, "error": None}

@@ -41,7 +41,8 @@ async def serve(monkeypatch: pytest.MonkeyPatch):
 
 def tell(url: str, output: io.StringIO, *, key: str = fake_api.KEY, terminal: bool = False) -> Story:
     console = Console(file=output, width=120, force_terminal=terminal, color_system=None)
-    return Story(url=url, key=key, model="smollm2-135m-instruct", screen=Screen(console))
+    models = {"model": "smollm2-135m-instruct", "embedder": "minilm-l6-v2", "decider": "minilm-decide"}
+    return Story(url=url, key=key, **models, screen=Screen(console))
 
 
 async def test_the_job_goes_from_upload_to_the_bill(serve: Serve, output: io.StringIO) -> None:
@@ -49,8 +50,9 @@ async def test_the_job_goes_from_upload_to_the_bill(serve: Serve, output: io.Str
     assert await tell(await serve(app), output).run(ROWS) == "0f7d"
 
     sent = app[fake_api.UPLOADED]
-    assert [row["custom_id"] for row in sent] == ["aiohttp", "click"]
-    assert {row["url"] for row in sent} == {"/v1/chat/completions"}
+    assert [row["custom_id"] for row in sent] == ["aiohttp", "click"] * 3
+    assert {row["url"] for row in sent[:2]} == {"/v1/chat/completions"}
+    assert {row["url"] for row in sent[2:]} == {"/v1/embeddings", "/v1/systemone"}
     told = " ".join(output.getvalue().split())
     assert "quote $0.03 at the most: 2,817 tokens in, up to 2,220 tokens out" in told
     assert "0/2 rows" in told
@@ -59,6 +61,8 @@ async def test_the_job_goes_from_upload_to_the_bill(serve: Serve, output: io.Str
     assert "click The model gave no answer." in told
     assert "2 lines downloaded, 1 with an error" in told
     assert "quoted $0.03 charged $0.01, $0.02 of the hold released" in told
+    assert "embedded 3 vectors of 2 numbers, closest are aiohttp and yarl (0.80), $0.01" in told
+    assert "decided what each is about: 2 web, 1 development, $0.01" in told
 
 
 async def test_a_terminal_gets_a_progress_bar(serve: Serve, output: io.StringIO) -> None:
@@ -88,6 +92,6 @@ async def test_a_job_that_stands_still_is_a_sentence(
 ) -> None:
     monkeypatch.setattr(story, "_STALLED_S", -1.0)
     app = fake_api.application()
-    app[fake_api.STEPS][:] = [{"status": "estimating"}]
+    app[fake_api.STEPS]["0f7d"][:] = [{"status": "estimating"}]
     with pytest.raises(DemoError, match="The job does not move on from estimating"):
         await tell(await serve(app), output).run(ROWS)

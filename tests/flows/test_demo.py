@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from anex.supervisor.platform import ROOT
+from anex.supervisor.services import ROOT
 from anex.supervisor.valkey import free_port
 
 
@@ -30,6 +30,8 @@ def test_the_demo_runs_a_job_twice_and_stops_everything(state: Path) -> None:
     assert first.returncode == 0, first.stdout
     assert re.search(r"result +30 lines downloaded, 0 with an error", first.stdout)
     assert re.search(r"quoted +\$\d+\.\d\d\n +charged +\$\d+\.\d\d", first.stdout)
+    assert re.search(r"embedded +30 vectors of 384 numbers, .* \$0\.01\n +decided +.* \$0\.01\n", first.stdout)
+    assert (state / "models").is_dir()
 
     account = json.loads((state / "demo.json").read_text())
     assert (state / "demo.json").stat().st_mode & 0o777 == 0o600

@@ -17,7 +17,7 @@ from inference.media.lengths import measure
 from inference.media.parts import MediaPart, TextPart, read_part
 from inference.media.probe import probe_clip, probe_picture
 from inference.requests.profiles import NATIVE, OPENAI
-from inference.requests.rows import RowError, RowOptions, parse, upstream_body
+from inference.requests.rows import RowError, RowOptions, media_of, parse, upstream_body
 from tests.inference.media import clips
 
 MODELS = {model.id: model for model in all_models()}
@@ -39,7 +39,7 @@ def line(data: bytes) -> None:
         assert error.message
         return
     assert row.custom_id
-    if not getattr(row, "media", ()):
+    if all(part.data for part in media_of(row)):
         orjson.loads(upstream_body(row, served_name="m", model=model, options=options, max_tokens=100))
 
 
@@ -78,7 +78,12 @@ def probe(data: bytes) -> None:
     assert clip.milliseconds is None or clip.milliseconds >= 0
     if blob:
         inline = MediaPart(
-            type="x", modality=modality, format=format, data=InlineBytes(b64encode(blob).decode()), declared_ms=None
+            at="x",
+            type="x",
+            modality=modality,
+            format=format,
+            data=InlineBytes(b64encode(blob).decode()),
+            declared_ms=None,
         )
         assert measure(inline).source in ("read", "estimated")
 

@@ -1,17 +1,22 @@
 """The catalogue holds the facts the references give, refuses anything else, and says where a file is wrong."""
 
+import mmap
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.checks import run_checks
-from django.core.management import CommandError, call_command
 from msgspec import to_builtins
 
-from inference import checks
-from inference.catalogue import Model, all_models, get
-from inference.catalogue.loading import FOLDER, CatalogueError, load
+from inference.catalogue import Model, all_models, get, include
+from inference.catalogue.loading import CatalogueError, load
 from inference.catalogue.schema import PackagedWeights
+from inference.catalogue.weights import locate
+from tests.models_folder import CHAT, ModelsFolder
 
 TEXT, VISION, OMNI = ("text",), ("text", "image"), ("text", "image", "audio", "video")
 CLIPS = ("text", "image", "video")
@@ -30,7 +35,9 @@ FACTS: dict[str, tuple[str, tuple[str, ...], int, int | None, str]] = {
     "qwen3-vl-embedding-2b": ("embed", CLIPS, 32768, None, "none"),
     "laya": ("decide", TEXT, 1024, None, "none"),
 }
-LOCAL = {"smollm2-135m-instruct", "minilm-l6-v2", "scripted", "scripted-embed", "scripted-decide"}
+OWNER = "0f0e0d0c-0b0a-4908-8706-050403020100"
+SCRIPTED = {"scripted", "scripted-media", "scripted-embed", "scripted-decide"}
+LOCAL = {"smollm2-135m-instruct", "minilm-l6-v2", "minilm-decide", *SCRIPTED}
 
 
 def model_named(model_id: str) -> Model:
@@ -42,6 +49,12 @@ def model_named(model_id: str) -> Model:
 def media_of(model_id: str) -> dict[str, dict[str, Any]]:
     media: dict[str, dict[str, Any]] = to_builtins(model_named(model_id).media)
     return {kind: {name: fact for name, fact in facts.items() if fact} for kind, facts in media.items() if facts}
+
+
+@contextmanager
+def mmap_of(path: Path) -> Iterator[mmap.mmap]:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        yield content
 
 
 def test_catalogue_lists_the_eleven_models_and_the_local_ones() -> None:
@@ -64,7 +77,8 @@ def test_effort_levels_and_wide_context_belong_to_one_model() -> None:
     model = model_named("qwen3.8-27b")
     assert (model.effort_levels, model.default_effort) == (("low", "medium", "xhigh"), "xhigh")
     assert model.visual_context_tokens == 131072
-    assert [other.id for other in all_models() if other.effort_levels or other.visual_context_tokens] == [model.id]
+    published = [other for other in all_models() if other.id in FACTS]
+    assert [other.id for other in published if other.effort_levels or other.visual_context_tokens] == [model.id]
 
 
 def test_media_rates_and_clip_ceilings_are_the_references() -> None:
@@ -126,13 +140,42 @@ def test_decision_limits() -> None:
     decisions = model_named("laya").decisions
     assert decisions is not None
     assert (decisions.max_questions, decisions.max_state_characters, decisions.option_tokens) == (64, 50_000, 192)
-    assert decisions.latin_context_tokens == 512
+    assert decisions.checkpoints == {"latin": 512, "multilingual": 1024}
+
+
+@pytest.mark.parametrize(
+    ("model_id", "surfaces", "concurrency", "takes_budget"),
+    [
+        ("gemma4-12b", ("openai",), None, True),
+        ("nemotron-3-nano-omni-30b", ("openai",), None, False),
+        ("qwen3-embedding-8b", ("native",), None, False),
+        ("qwen3-vl-embedding-8b", ("native",), None, False),
+        ("qwen3-vl-embedding-2b", ("openai", "native"), None, False),
+        ("laya", ("openai", "native"), 16, False),
+    ],
+)
+def test_models_offered_in_realtime(
+    model_id: str, surfaces: tuple[str, ...], concurrency: int | None, takes_budget: bool
+) -> None:
+    realtime = model_named(model_id).realtime
+    assert realtime is not None
+    assert (realtime.surfaces, realtime.concurrency, realtime.takes_budget) == (surfaces, concurrency, takes_budget)
+
+
+def test_other_models_are_batch_only_and_chat_models_name_their_twenty_parameters() -> None:
+    realtime = {model.id: model.realtime for model in all_models() if model.realtime}
+    assert len(realtime) == 6
+    assert [len(realtime[name].parameters) for name in ("gemma4-12b", "nemotron-3-nano-omni-30b")] == [20, 20]
+    assert realtime["gemma4-12b"].max_url_mib == {"image": 20, "audio": 20, "video": 32}
+    assert realtime["nemotron-3-nano-omni-30b"].max_url_mib["audio"] == 32
 
 
 def test_local_models_are_countable_where_rows_can_run() -> None:
     assert isinstance(model_named("smollm2-135m-instruct").weights, PackagedWeights)
     countable = {model.id for model in all_models() if model.countable}
     assert countable == {model.id for model in all_models() if model.task == "chat"} | {
+        "minilm-l6-v2",
+        "minilm-decide",
         "scripted-embed",
         "scripted-decide",
     }
@@ -142,7 +185,10 @@ def test_unknown_id_is_none() -> None:
     assert get("QWEN3-14B") is None
 
 
-CHAT = "id: m\ntask: chat\ncontext_tokens: 10\nmax_output_tokens: 5\n"
+DECIDE = (
+    "id: m\ntask: decide\ncontext_tokens: 2\n"
+    "decisions: {max_questions: 1, max_state_characters: 1, option_tokens: 1, checkpoints: {a: 1, b: 9}}\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -155,6 +201,11 @@ CHAT = "id: m\ntask: chat\ncontext_tokens: 10\nmax_output_tokens: 5\n"
         (CHAT.replace("chat", "paint"), "$.task"),
         (CHAT.replace("id: m", "id: M"), "$.id"),
         (CHAT.replace("id: m", "id: n"), "$.id"),
+        (CHAT + "files: {tokenizer: /etc/passwd}\n", "$.files.tokenizer"),
+        (CHAT + "regions: []\n", "$.regions"),
+        (CHAT + "organization: acme\n", "$.organization"),
+        (CHAT + "realtime: {surfaces: []}\n", "$.realtime.surfaces"),
+        (DECIDE.replace("2", "3"), "context_tokens is the widest window"),
         (CHAT + "tokenizer: gguf\n", "tokenizer: gguf needs weights"),
         (CHAT + "inputs: [text, image]\n", "media must describe"),
         (CHAT + "reasoning: effort\n", "effort_levels"),
@@ -168,28 +219,66 @@ CHAT = "id: m\ntask: chat\ncontext_tokens: 10\nmax_output_tokens: 5\n"
 def test_bad_file_is_refused_with_its_name_and_field(tmp_path: Path, text: str, field: str) -> None:
     (tmp_path / "m.yaml").write_text(text)
     with pytest.raises(CatalogueError) as refusal:
-        load(tmp_path)
+        load([tmp_path])
     assert str(refusal.value).startswith("m.yaml: ")
     assert field in str(refusal.value)
 
 
-def test_system_check_names_every_bad_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.yaml").write_text("id: a\n")
-    (tmp_path / "b.yaml").write_text(CHAT.replace("id: m", "id: b"))
-    (tmp_path / "c.yaml").write_text(CHAT.replace("id: m", "id: c") + "colour: red\n")
-    monkeypatch.setattr(checks, "FOLDER", tmp_path)
+def test_system_check_names_every_bad_file(operator: ModelsFolder) -> None:
+    (operator.path / "a.yaml").write_text("id: a\n")
+    operator.add("b")
+    (operator.path / "c.yaml").write_text(CHAT.replace("id: m", "id: c") + "colour: red\n")
     found = [message for message in run_checks() if message.id == "inference.E001"]
     assert ["a.yaml" in found[0].msg, "c.yaml" in found[1].msg, len(found)] == [True, True, 2]
 
 
-def test_command_passes_the_shipped_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
-    call_command("catalogue", "check")
-    assert capsys.readouterr().out == f"{len(list(FOLDER.glob('*.yaml')))} models, no problem found.\n"
+def test_system_check_misses_a_folder_that_is_none(operator: ModelsFolder) -> None:
+    include(operator.path / "nowhere")
+    assert [message.id for message in run_checks() if message.id and message.id.startswith("inference")] == [
+        "inference.E002"
+    ]
 
 
-def test_command_fails_for_a_folder_with_a_bad_file_or_none(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match=r"holds no \.yaml file"):
-        call_command("catalogue", "check", str(tmp_path))
-    (tmp_path / "m.yaml").write_text(CHAT + "colour: red\n")
-    with pytest.raises(CommandError, match=r"m\.yaml: .*colour"):
-        call_command("catalogue", "check", str(tmp_path))
+def test_model_of_the_operator_stands_beside_those_of_the_platform(operator: ModelsFolder) -> None:
+    operator.add("acme-chat", organization=OWNER)
+    assert model_named("acme-chat").organization == UUID(OWNER)
+    assert len(all_models()) == len(FACTS) + len(LOCAL) + 1
+    assert model_named("acme-chat").is_for(UUID(OWNER))
+    assert not model_named("acme-chat").is_for(UUID(int=1))
+    assert model_named("laya").is_for(UUID(int=1))
+
+
+def test_id_that_the_platform_uses_is_refused_unless_the_file_says_that_it_replaces(operator: ModelsFolder) -> None:
+    operator.add("glm-5.2")
+    with pytest.raises(CatalogueError, match=r"glm-5\.2\.yaml: another file describes glm-5\.2 already"):
+        all_models()
+    operator.add("glm-5.2", replaces="true")
+    assert model_named("glm-5.2").context_tokens == 10
+    operator.add("glm-6", replaces="true")
+    with pytest.raises(CatalogueError, match="there is no other glm-6 to replace"):
+        all_models()
+
+
+def test_files_of_a_model_must_lie_beside_it(operator: ModelsFolder) -> None:
+    operator.add("acme-chat", tokenizer="file")
+    with pytest.raises(CatalogueError, match=r"needs acme-chat/tokenizer\.json"):
+        all_models()
+    (operator.path / "acme-chat").mkdir()
+    (operator.path / "acme-chat" / "tokenizer.json").write_text("{}")
+    with pytest.raises(CatalogueError, match=r"needs acme-chat/chat_template\.jinja"):
+        all_models()
+    (operator.path / "acme-chat" / "chat_template.jinja").write_text("x")
+    model = model_named("acme-chat")
+    assert model.countable
+    # A process that counts is sent the model, and knows no folder.
+    sent = pickle.loads(pickle.dumps(model))
+    assert sent.files.chat_template == operator.path / "acme-chat" / "chat_template.jinja"
+
+
+def test_template_that_is_served_for_the_small_model_is_the_one_in_its_weight_file() -> None:
+    model = model_named("smollm2-135m-instruct")
+    template = model.files.chat_template
+    assert template is not None
+    assert isinstance(model.weights, PackagedWeights)
+    with mmap_of(locate(model.weights)) as weights:
+        assert weights.find(len(content := template.read_bytes()).to_bytes(8, "little") + content) > 0

@@ -15,8 +15,9 @@ import pytest
 
 from anex.core.usage import Usage
 from inference.catalogue import Model, get
-from inference.catalogue.schema import PackagedWeights
+from inference.catalogue.schema import Files, PackagedWeights
 from inference.catalogue.weights import locate
+from inference.counting import gguf, hf
 from inference.requests.rows import ChatRow as Row
 from inference.requests.rows import RowError, RowOptions, parse
 from inference.tokens import count_rows
@@ -174,6 +175,18 @@ def test_counts_equal_what_the_server_bills(model: Model, llama: Llama) -> None:
     with ThreadPoolExecutor(4) as pool:
         billed = list(pool.map(llama.billed, conversations))
     assert counted(model, conversations) == billed
+
+
+def test_same_vocabulary_and_template_as_files_of_a_checkpoint_count_the_same(model: Model, tmp_path: Path) -> None:
+    assert isinstance(model.weights, PackagedWeights)
+    gguf.load(model.weights).tokenizer.save(str(tmp_path / "tokenizer.json"))
+    by_files = hf.load(Files(tmp_path / "tokenizer.json", None, model.files.chat_template))
+    texts = [text for text in TEXTS if "\0" not in text]
+    snippets = [piece for piece in SNIPPETS if "\0" not in piece]
+    conversations: list[Messages] = [[{"role": "user", "content": text}] for text in texts]
+    conversations += [chat for chat in generated(snippets, most=20, count=300) if chat[0]["role"] != "developer"]
+    rows = [as_row(model, messages) for messages in conversations]
+    assert by_files.count(rows, model_id=model.id) == gguf.load(model.weights).count(rows, model_id=model.id)
 
 
 def test_counts_equal_for_long_conversations(model: Model, llama: Llama) -> None:

@@ -222,6 +222,11 @@ def test_template_settings_are_those_of_the_model_servers() -> None:
     assert rendered == '{"a": "<ä>"}\n4'
 
 
+def test_key_written_like_an_attribute_hides_no_method_of_its_object() -> None:
+    source = "{{ a.items() | list }} {{ a.b }} {{ a.c is defined }} {{ a.__class__ is defined }}"
+    assert compile_template(source).render(a={"items": 1, "b": 2}) == "[('items', 1), ('b', 2)] 2 False False"
+
+
 def test_template_can_refuse_messages() -> None:
     with pytest.raises(Refusal, match="no system role"):
         compile_template("{{ raise_exception('no system role') }}").render()

@@ -1,15 +1,13 @@
 """The bound of a sample: what nearly every row stays under, and rows drawn fairly."""
 
 import math
-import random
-from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs import tolerance
-from jobs.tolerance import CONFIDENCE, SAMPLE_ROWS, SHARE, SMALLEST_SAMPLE, Reservoir
+from jobs.tolerance import CONFIDENCE, SAMPLE_ROWS, SHARE, SMALLEST_SAMPLE
 
 
 def test_the_sample_is_large_enough_for_a_bound() -> None:
@@ -44,22 +42,3 @@ def test_nineteen_of_twenty_lengths_are_usual(lengths: list[int]) -> None:
     assert (
         sum(length <= usual for length in lengths) >= SHARE * len(lengths) > sum(length < usual for length in lengths)
     )
-
-
-def test_every_row_is_drawn_as_often_as_any_other() -> None:
-    drawn: Counter[int] = Counter()
-    for seed in range(3_000):
-        reservoir: Reservoir[int] = Reservoir(4, seed=seed)
-        for row in range(20):
-            reservoir.add(row)
-        assert len(set(reservoir.items)) == 4
-        drawn.update(reservoir.items)
-    assert all(abs(times - 600) < 110 for times in drawn.values())
-
-
-def test_the_same_seed_draws_the_same_rows() -> None:
-    first, second = Reservoir[int](8, seed=7), Reservoir[int](8, seed=7)
-    for row in range(random.Random(1).randrange(100, 200)):
-        first.add(row)
-        second.add(row)
-    assert first.items == second.items

@@ -113,6 +113,16 @@ def test_signing_in_with_an_account_elsewhere_is_off_until_its_client_is_named()
     assert "github" not in allowed
 
 
+def test_broken_files_in_the_operator_s_folder_of_models_stop_the_start(tmp_path: Path) -> None:
+    (tmp_path / "prices").mkdir()
+    (tmp_path / "acme-chat.yaml").write_text("id: acme-chat\ncolour: red\n")
+    (tmp_path / "prices" / "acme-chat.yaml").write_text("[]")
+    done = manage("development", "check", ANEX_MODELS_DIR=str(tmp_path))
+    assert done.returncode != 0
+    assert "(inference.E001) catalogue file acme-chat.yaml" in done.stderr
+    assert "(billing.E001) acme-chat.yaml" in done.stderr
+
+
 def test_development_reads_every_setting_from_its_files(tmp_path: Path) -> None:
     shutil.copytree(BASE_DIR / "anex" / "settings", tmp_path / "anex" / "settings")
     (tmp_path / ".env").write_text("ANEX_REGION=eu\nDATABASE_URL=postgres://a@one/anex\nANEX_S3_BUCKET=bucket\n")

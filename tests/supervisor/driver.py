@@ -10,9 +10,9 @@ from pathlib import Path
 import psycopg
 
 from anex.supervisor.children import Service, Supervisor
-from anex.supervisor.platform import handles_sigterm, postgres_service, valkey_service
 from anex.supervisor.postgres import Postgres
 from anex.supervisor.process import StartError
+from anex.supervisor.services import handles_sigterm, postgres_service, valkey_service
 from anex.supervisor.state import State
 from anex.supervisor.valkey import Valkey
 from tests.supervisor.processes import entries, stand_in

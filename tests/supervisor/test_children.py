@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from anex.supervisor.children import Service, Supervisor, together
-from anex.supervisor.platform import handles_sigterm
 from anex.supervisor.process import StartError
+from anex.supervisor.services import handles_sigterm
 from tests.supervisor.processes import entries, stand_in, wait_until_gone
 
 

@@ -44,7 +44,7 @@ async def test_services_named_by_the_environment_are_used_and_none_is_started(
         monkeypatch.setenv(name, value)
     recorder = Recorder()
     await platform_of(recorder, tmp_path).prepare()
-    assert recorder.started == ["model server"]
+    assert recorder.started == ["model server", "encoder"]
     assert {name: recorder.environment[name] for name in named} == named
     published = (tmp_path / "services.env").read_text()
     assert f"DATABASE_URL='{named['DATABASE_URL']}'" in published

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from anex.supervisor.platform import ROOT
+from anex.supervisor.services import ROOT
 from tests.supervisor.processes import wait_until_gone
 
 

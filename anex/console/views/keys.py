@@ -28,7 +28,7 @@ from inference import catalogue
 @member_page(Action.VIEW)
 def key_list(request: HttpRequest, member: Member) -> HttpResponse:
     """Every key of the organization, and the form to make one."""
-    return _list_page(request, member, _form())
+    return _list_page(request, member, _form(member))
 
 
 @never_cache
@@ -38,7 +38,7 @@ def key_create(request: HttpRequest, member: Member) -> HttpResponse:
     """Make a key and show its secret in this one answer, which nothing may keep."""
     if request.method == "GET":
         return redirect("keys")
-    form = _form(request.POST)
+    form = _form(member, request.POST)
     if form.is_valid():
         try:
             made = keys.create(
@@ -59,7 +59,7 @@ def key_create(request: HttpRequest, member: Member) -> HttpResponse:
 def key_edit(request: HttpRequest, member: Member, key_id: str) -> HttpResponse:
     """Another name, other limits."""
     key = reads.get(member.organization.pk, key_id)
-    form = _form(request.POST, key=key) if request.method == "POST" else _form(key=key)
+    form = _form(member, request.POST if request.method == "POST" else None, key=key)
     if form.is_valid():
         try:
             keys.change(
@@ -129,8 +129,9 @@ def key_revoke(request: HttpRequest, member: Member, key_id: str) -> HttpRespons
     return redirect("keys")
 
 
-def _form(data: Any = None, key: ApiKey | None = None) -> KeyForm:
-    sold = [model.id for model in catalogue.all_models() if price_cards.current(model.id)]
+def _form(member: Member, data: Any = None, key: ApiKey | None = None) -> KeyForm:
+    known = [model.id for model in catalogue.all_models() if model.is_for(member.organization.pk)]
+    sold = [model_id for model_id in known if price_cards.current(model_id)]
     kept = key.allowed_models or [] if key else []
     return KeyForm(data, models=sorted({*sold, *kept}), key=key)
 

@@ -24,7 +24,7 @@ from jobs.services.submissions import SubmitOptions
 @member_page(Action.SUBMIT_JOB)
 def new(request: HttpRequest, member: Member) -> HttpResponse:
     """The form; a refusal comes back in it with what was uploaded still named."""
-    offered = offers.chat(settings.ANEX_REGION)
+    offered = offers.chat(organization_id=member.organization.pk, region=settings.ANEX_REGION)
     form = JobForm(request.POST or None, offers=offered)
     if form.is_valid():
         try:

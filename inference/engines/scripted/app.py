@@ -12,10 +12,10 @@ import orjson
 from aiohttp import web
 
 from inference.counting.words import count_messages
+from inference.engines.refusals import Refusal, error_body
 from inference.engines.scripted import bodies, chat, completions, decisions, embeddings
 from inference.engines.scripted.faults import Directives, Faults, Plan, directives
 from inference.engines.scripted.options import Options
-from inference.engines.scripted.refusals import Refusal, error_body
 from inference.engines.scripted.words import last_user_text, pieces
 
 VERSION = "0.32.0+scripted"
@@ -52,7 +52,7 @@ class Engine:
         for path, read, answer in (
             ("/v1/chat/completions", _chat_prompt, self._chat),
             ("/v1/completions", completions.prompt_of, self._completion),
-            ("/v1/embeddings", lambda request: embeddings.inputs_of(request)[0], self._embedding),
+            ("/v1/embeddings", embeddings.prompt_of, self._embedding),
             ("/v1/systemone", decisions.state_of, self._decision),
         ):
             app.router.add_post(path, self._handler(read, answer))

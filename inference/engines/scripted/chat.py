@@ -7,12 +7,13 @@ from typing import Any
 import orjson
 
 from inference.counting.words import count_messages
+from inference.engines.refusals import Refusal, check_context
 from inference.engines.scripted import tools
 from inference.engines.scripted.faults import Directives
+from inference.engines.scripted.media import count_media
 from inference.engines.scripted.prose import cut, digest, sentence
-from inference.engines.scripted.refusals import Refusal, check_context
 from inference.engines.scripted.schemas import Filler, Supply, Unfillable
-from inference.engines.scripted.words import count_media, pieces
+from inference.engines.scripted.words import pieces
 
 EFFORT_TOKENS = {"none": 0, "minimal": 4, "low": 8, "medium": 16, "high": 32, "xhigh": 64}
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
@@ -64,7 +65,7 @@ def output_limit(request: Mapping[str, Any]) -> int | None:
 def answer(request: Mapping[str, Any], found: Directives, *, max_model_len: int, cached_tokens: int) -> Reply:
     """Answer a checked request whose last prompt carries the directives `found`."""
     messages, seed = request["messages"], request.get("seed")
-    prompt_tokens = count_messages(messages) + count_media(messages)
+    prompt_tokens = count_messages(messages) + count_media(request, messages)
     budget = check_context(prompt_tokens=prompt_tokens, output_tokens=output_limit(request), limit=max_model_len)
     key = digest(messages, seed)
     thinking = _thinking(request, found)

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from inference.counting.words import count_words
+from inference.engines.refusals import Refusal, check_context
 from inference.engines.scripted import bodies
 from inference.engines.scripted.chat import logprobs, output_limit
 from inference.engines.scripted.faults import Directives
 from inference.engines.scripted.prose import Cut, cut, digest, sentence
-from inference.engines.scripted.refusals import Refusal, check_context
 from inference.engines.scripted.words import pieces
 
 DEFAULT_TOKENS = 16

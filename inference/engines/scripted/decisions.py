@@ -6,9 +6,10 @@ from typing import Any
 import orjson
 
 from inference.counting.words import count_words
+from inference.engines.questions import options_of
+from inference.engines.refusals import Refusal
 from inference.engines.scripted import bodies
 from inference.engines.scripted.prose import digest
-from inference.engines.scripted.refusals import Refusal
 
 
 def state_of(request: Mapping[str, Any]) -> str:
@@ -28,7 +29,7 @@ def whole(request: Mapping[str, Any], *, usage_kind: str) -> dict[str, Any]:
         raise Refusal("questions must be a non-empty object.", param="questions", status=422)
     answers, tokens = {}, 0
     for name, question in questions.items():
-        options = _options(name, question)
+        options = options_of(name, question)
         text = " ".join([question["instructions"], *(f"{key} {words}" for key, words in options.items())])
         tokens += count_words(state) + count_words(text)
         answers[name] = _answer(question["type"], options, _probabilities(state, name, question, len(options)))
@@ -38,22 +39,6 @@ def whole(request: Mapping[str, Any], *, usage_kind: str) -> dict[str, Any]:
         counts = {"usage": {"input_tokens": true["prompt_tokens"], "output_tokens": true["completion_tokens"]}}
     routing = {"model": "scripted", "reason": "the only one"}
     return {"model": request.get("model") or "scripted", "answers": answers, **counts, "routing": routing}
-
-
-def _options(name: str, question: Any) -> dict[str, str]:
-    """Option key to description, in order; refuses a question that cannot be answered as written."""
-    if not isinstance(question, dict) or not isinstance(question.get("instructions"), str):
-        raise Refusal(f"Question {name!r} has no instructions.", param=f"questions.{name}", status=422)
-    criteria = question.get("criteria")
-    match question.get("type"), criteria:
-        case "choice", dict() if criteria:
-            return {key: "" if words is None else str(words) for key, words in criteria.items()}
-        case "score", list() if criteria:
-            return {str(level): str(words) for level, words in enumerate(criteria)}
-        case "noul", None | dict() if set(criteria or {}) <= {"true", "false"}:
-            return {key: str((criteria or {}).get(key, "")) for key in ("true", "false")}
-    message = f"Question {name!r} cannot be answered as written: check its type and criteria."
-    raise Refusal(message, param=f"questions.{name}", status=422)
 
 
 def _probabilities(state: str, name: str, question: Mapping[str, Any], count: int) -> list[float]:

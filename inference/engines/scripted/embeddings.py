@@ -1,4 +1,4 @@
-"""Embeddings: vectors of unit length that follow from the text alone. Pure."""
+"""Embeddings: vectors of unit length that follow from the text, and from the media beside it, alone."""
 
 import base64
 import hashlib
@@ -7,13 +7,25 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from inference.counting.words import count_words
-from inference.engines.scripted import bodies
-from inference.engines.scripted.refusals import Refusal, check_context
+import orjson
+
+from inference.counting.words import count_messages, count_words, text_of
+from inference.engines.refusals import Refusal, check_context
+from inference.engines.scripted import bodies, chat
+from inference.engines.scripted.media import count_media
+
+
+def prompt_of(request: Mapping[str, Any]) -> str:
+    """The first text of a request, or the text beside its media."""
+    if "messages" in request:
+        return text_of(chat.check(request)[-1].get("content"))
+    return inputs_of(request)[0]
 
 
 def inputs_of(request: Mapping[str, Any]) -> list[str]:
-    """The texts of a request, one or many."""
+    """What each vector follows from: the texts of a request, one or many, or its one chat."""
+    if "messages" in request:
+        return [orjson.dumps(chat.check(request)).decode()]
     texts = request.get("input")
     if isinstance(texts, str):
         texts = [texts]
@@ -40,7 +52,7 @@ def whole(request: Mapping[str, Any], *, full_width: int, max_model_len: int, us
     encoding = request.get("encoding_format") or "float"
     if encoding not in ("float", "base64"):
         raise Refusal("encoding_format must be float or base64.", param="encoding_format")
-    counts = [count_words(text) for text in texts]
+    counts = _counts(request, texts)
     check_context(prompt_tokens=max(counts), output_tokens=0, limit=max_model_len)
     data = []
     for index, text in enumerate(texts):
@@ -51,3 +63,10 @@ def whole(request: Mapping[str, Any], *, full_width: int, max_model_len: int, us
     model = request.get("model") or "scripted"
     used = bodies.usage(usage_kind, prompt_tokens=sum(counts), completion_tokens=0)
     return {"object": "list", "model": model, "data": data, **used}
+
+
+def _counts(request: Mapping[str, Any], texts: list[str]) -> list[int]:
+    if "messages" not in request:
+        return [count_words(text) for text in texts]
+    messages = chat.check(request)
+    return [count_messages(messages) + count_media(request, messages)]

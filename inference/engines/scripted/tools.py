@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 
 from inference.counting.words import count_words
+from inference.engines.refusals import Refusal
 from inference.engines.scripted.faults import Directives
 from inference.engines.scripted.prose import digest
-from inference.engines.scripted.refusals import Refusal
 from inference.engines.scripted.schemas import Filler, Supply, Unfillable
 from inference.engines.scripted.words import last_user_text, pieces
 

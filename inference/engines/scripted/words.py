@@ -1,12 +1,10 @@
 """What the scripted engine reads in texts beside their number of tokens. Pure."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inference.counting.words import text_of
-
-MEDIA_TOKENS = {"image_url": 64, "input_audio": 50, "audio_url": 50, "video_url": 200, "file": 100}
 
 _PIECE = re.compile(r"\s*(?:\w+|[^\w\s])")
 
@@ -18,17 +16,6 @@ def pieces(text: str) -> list[str]:
     if rest and found:
         found[-1] += rest
     return found or ([text] if text else [])
-
-
-def count_media(messages: Iterable[Mapping[str, Any]]) -> int:
-    """Tokens of the media parts of a chat, a fixed number for each kind."""
-    return sum(
-        MEDIA_TOKENS.get(str(part.get("type")), 0)
-        for message in messages
-        if isinstance(message.get("content"), list)
-        for part in message["content"]
-        if isinstance(part, dict)
-    )
 
 
 def last_user_text(messages: Sequence[Mapping[str, Any]]) -> str:

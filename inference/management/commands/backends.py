@@ -21,8 +21,8 @@ class Command(BaseCommand):
         """Declare the five verbs."""
         verbs = parser.add_subparsers(dest="verb", required=True)
         verbs.add_parser("list", help="every server")
-        put = verbs.add_parser("set", help="name a server for a model and switch it on")
-        put.add_argument("model")
+        put = verbs.add_parser("set", help="name a server for a model, or for several, and switch it on")
+        put.add_argument("model", nargs="+")
         put.add_argument("url", help="up to and including /v1, e.g. http://10.0.0.5:8000/v1")
         put.add_argument("--served-name", default="", help="the model name the server knows (default: MODEL)")
         put.add_argument("--region", default="world")
@@ -42,7 +42,8 @@ class Command(BaseCommand):
             if verb == "list":
                 self._list()
             elif verb == "set":
-                self._set(options, actor)
+                for model_id in options["model"]:
+                    self._set(model_id, options, actor)
             else:
                 self._change(verb, options, actor)
         except AnexError as error:
@@ -55,8 +56,7 @@ class Command(BaseCommand):
             columns = [row.model_id, row.region, row.base_url, row.served_name, row.source, state, row.version, seen]
             self.stdout.write("\t".join(columns))
 
-    def _set(self, options: dict[str, Any], actor: Actor) -> None:
-        model_id = options["model"]
+    def _set(self, model_id: str, options: dict[str, Any], actor: Actor) -> None:
         if catalogue.get(model_id) is None:
             raise CommandError(f"The catalogue has no model {model_id!r}.")
         backend_id = registry.configure(

@@ -58,7 +58,7 @@ def _launch(options: dict[str, Any]) -> Launch:
         task=model.task,
         weights=weights,
         revision=revision,
-        max_model_len=model.context_tokens,
+        max_model_len=model.visual_context_tokens or model.context_tokens,
         extra=tuple(shlex.split(options["vllm_args"])),
         **{name: options[name] for name in chosen},
     )

@@ -18,10 +18,10 @@ import orjson
 
 from anex.core.helper_process import read_exactly
 from jobs.models import Input
-from jobs.run.checking import MAX_ROWS
 from jobs.run.claims import Interrupted
-from jobs.run.failures import Problem
 from jobs.run.parquet.pipes import BLOCK, DATA, HEAD, MORE, PIECE_BYTES
+from jobs.run.problems import Problem
+from jobs.run.scope import MAX_ROWS
 from jobs.services.inputs import MAX_INPUT_BYTES
 from jobs.storage.interface import Store
 

@@ -1,8 +1,9 @@
 """The catalogue's models that take media."""
 
-from inference.catalogue.loading import FOLDER, load
+from inference.catalogue.files import SHIPPED
+from inference.catalogue.loading import load
 
-_MODELS = {model.id: model for model in load(FOLDER)}
+_MODELS = load([SHIPPED])
 NEMOTRON = _MODELS["nemotron-3-nano-omni-30b"]
 GEMMA = _MODELS["gemma4-12b"]
 QWEN = _MODELS["qwen3.8-27b"]

@@ -16,7 +16,7 @@ from inference.media import probe
 from inference.media.formats import FORMATS
 from inference.media.lengths import measure
 from inference.media.parts import MEDIA_PARTS, MediaPart, TextPart, read_part
-from inference.media.probe import Clip, Picture, probe_clip, probe_picture
+from inference.media.probe import Clip, Patience, Picture, probe_clip, probe_picture
 from inference.refusals import RowError
 from tests.inference.media import clips
 from tests.inference.media.clips import by_url, data_uri
@@ -120,6 +120,24 @@ def test_boxes_without_end_end() -> None:
 def test_the_next_clip_is_read_after_one_that_ended_the_child() -> None:
     assert probe_clip(lambda at, size: b"", 10**9, format="mp4", modality="video") == Clip()
     assert probed(clips.video("mp4"), "mp4").milliseconds == 1500
+
+
+def test_a_job_of_hostile_headers_is_estimated_by_size_once_patience_is_over() -> None:
+    data = clips.audio("m4a")
+    place = data.index(b"stts") + 8
+    hostile = data[:place] + b"\x7f\xff\xff\xff" + data[place + 4 :]
+    bad, good = (read_part(by_url("audio", data_uri("m4a", each)), at="x", model=NEMOTRON) for each in (hostile, data))
+    assert isinstance(bad, MediaPart)
+    assert isinstance(good, MediaPart)
+    patience = Patience(0.9)
+    assert [measure(good, patience=patience).source for _ in range(3)] == ["read"] * 3
+    assert not patience.over
+    assert [measure(bad, patience=patience).source for _ in range(2)] == ["estimated"] * 2
+    assert patience.over
+    process = probe._child._process
+    assert measure(good, patience=patience).source == "estimated"
+    assert probe._child._process is process
+    assert measure(good, patience=Patience()).source == "read"
 
 
 def test_a_reader_that_does_not_start_is_no_length(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from inference.catalogue.schema import Model
-from inference.media.parts import MediaPart, TextPart, read_part, upstream_part
+from inference.media.parts import MediaPart, TextPart, fetched, read_part, upstream_part
 from inference.refusals import RowError
 from tests.inference.media import clips
 from tests.inference.media.clips import by_url, data_uri, input_audio
@@ -29,7 +29,7 @@ def test_text_is_text() -> None:
 def test_a_declared_length_is_kept_in_milliseconds_rounded_up() -> None:
     part = read_part(by_url("audio", "https://a.example/x.mp3", duration_seconds=42.0001), at=AT, model=NEMOTRON)
     assert part == MediaPart(
-        type="audio_url", modality="audio", format="mp3", url="https://a.example/x.mp3", declared_ms=42_001
+        at=AT, type="audio_url", modality="audio", format="mp3", url="https://a.example/x.mp3", declared_ms=42_001
     )
 
 
@@ -134,13 +134,17 @@ def test_an_inline_item_of_exactly_its_size_is_taken() -> None:
 
 
 def test_a_part_is_sent_on_with_its_bytes_and_one_spelling_of_its_type() -> None:
-    def sent(part: Any, **fetched: bytes) -> Any:
+    def taken(part: Any) -> MediaPart:
         found = read_part(part, at=AT, model=NEMOTRON)
         assert isinstance(found, MediaPart)
-        return upstream_part(found, **fetched)
+        return found
+
+    def sent(part: Any) -> Any:
+        return upstream_part(taken(part))
 
     png, text = clips.picture("png"), b64encode(WAV).decode()
     assert sent(by_url("image", data_uri("png", png), detail="low")) == by_url("image", data_uri("png", png))
     assert sent(by_url("audio", f"DATA:audio/x-wav;codecs=1;base64,{text}")) == by_url("audio", data_uri("wav", WAV))
     assert sent(input_audio("WAV", WAV, duration_seconds=9)) == input_audio("wav", WAV)
-    assert sent(by_url("image", "https://a.example/x.png"), fetched=png) == by_url("image", data_uri("png", png))
+    hosted = fetched(taken(by_url("image", "https://a.example/x")), png, format="png")
+    assert upstream_part(hosted) == by_url("image", data_uri("png", png))

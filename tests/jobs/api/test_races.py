@@ -17,8 +17,9 @@ from billing.selectors import balances
 from jobs.lifecycle import TERMINAL, Status
 from jobs.models import Chunk, Job, JobEvent, WebhookDelivery, WebhookEndpoint, WebhookEvent
 from jobs.run.control import run_control
-from jobs.run.failures import Problem, stop_rows
+from jobs.run.failures import stop_rows
 from jobs.run.finalization import finish_rows
+from jobs.run.problems import Problem
 from jobs.services import approvals, cancellations, deletions, erasing, pauses, retention, submissions, sweeps
 from jobs.services.submissions import SubmitOptions
 from jobs.storage import store

@@ -1,49 +1,54 @@
-"""Splitting a file into lines: the same for any way the file arrives in blocks."""
+"""Splitting a file into lines: the same for any way it is cut into spans and arrives in blocks."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.run import lines
-from jobs.run.lines import read_lines
+from jobs.run.lines import read_lines, read_span
+from jobs.run.scope import spans_of
+from tests.jobs.run.memory_store import scope_of
 
 PIECES = st.lists(st.sampled_from([b"\n", b"\r\n", b"\r", b" ", b"\t", b"a", b"{}", b"\xff", b"long" * 5]), max_size=40)
 
 
-def cut(data: bytes, sizes: list[int]) -> list[bytes]:
-    blocks, position = [], 0
-    for size in sizes:
-        blocks.append(data[position : position + size])
-        position += size
-    return [*blocks, data[position:]]
+@given(PIECES.map(b"".join), st.integers(1, 60), st.integers(1, 9), st.integers(1, 5))
+def test_spans_and_blocks_make_no_difference(data: bytes, span: int, block: int, look: int) -> None:
+    scope = scope_of(data, block_bytes=block)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "FIRST_LOOK_BYTES", look)
+        found = [part for piece in spans_of(len(data), span) for part in read_span(scope, piece)]
+    texts = [text for part in found for text in (part.text or b"").split(b"\n")]
+    assert texts == (data.removesuffix(b"\n").split(b"\n") if data else [])
+    assert [part.start for part in found] == ([0] if data else []) + [part.end for part in found][:-1]
+    assert all(part.size == len(part.text or b"") for part in found)
+    assert not data or found[-1].end == len(data)
 
 
-@given(PIECES.map(b"".join), st.lists(st.integers(0, 7), max_size=30))
-def test_blocks_make_no_difference(data: bytes, sizes: list[int]) -> None:
-    found = list(read_lines(cut(data, sizes)))
+@given(PIECES.map(b"".join))
+def test_a_line_is_found_again_by_its_byte_range(data: bytes) -> None:
     wanted = [
         (number, text.removesuffix(b"\r"))
         for number, text in enumerate(data.split(b"\n"), 1)
         if text.removesuffix(b"\r").strip()
     ]
-    assert [(line.number, line.text) for line in found] == wanted
+    assert [(line.number, line.text) for line in read_lines(data)] == wanted
+    for line in read_lines(data):
+        assert [other.text for other in read_lines(data[line.start : line.end])] == [line.text]
 
 
-@given(PIECES.map(b"".join), st.integers(0, 1000))
-def test_a_line_is_found_again_by_its_byte_range(data: bytes, offset: int) -> None:
-    for line in read_lines([data], offset=offset):
-        again = list(read_lines([data[line.start - offset : line.end - offset]]))
-        assert [other.text for other in again] == [line.text]
-
-
-def test_an_overlong_line_is_named_without_being_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 10)
-    data = b"short\n" + b"x" * 25 + b"\nnext\n" + b"y" * 11
-    for size in (1, 3, 7, 100):
-        found = list(read_lines([data[place : place + size] for place in range(0, len(data), size)]))
-        assert [(line.number, line.start, line.end, line.text) for line in found] == [
-            (1, 0, 6, b"short"),
-            (2, 6, 32, None),
-            (3, 32, 37, b"next"),
-            (4, 37, 48, None),
-        ]
+def test_a_long_line_is_left_to_be_read_and_its_length_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "GATHERED_BYTES", 20)
+    monkeypatch.setattr(lines, "FIRST_LOOK_BYTES", 4)
+    data = b"short\n" + b"x" * 50 + b"\nnext\n" + b"y" * 71 + b"\n" + b"z" * 30
+    scope = scope_of(data, max_line_bytes=60)
+    found = [part for span in spans_of(len(data), 10) for part in read_span(scope, span)]
+    assert [(part.start, part.text) for part in found] == [
+        (0, b"short"),
+        (6, None),
+        (57, b"next"),
+        (62, None),
+        (134, None),
+    ]
+    assert [part.size > 60 for part in found] == [False, False, False, True, False]
+    assert (found[1].size, found[1].end, found[4].size, found[4].end) == (50, 57, 30, 164)

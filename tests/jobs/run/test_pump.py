@@ -1,5 +1,6 @@
 """The pump in this process against the scripted engine: what becomes of a job's rows, its charge and its file."""
 
+import contextlib
 import json
 import threading
 import time
@@ -20,6 +21,8 @@ from billing.usage import Span
 from inference.backends import retries
 from jobs import storage
 from jobs.models import Job, Part, Worker
+from jobs.run import cutting
+from jobs.run import pump as pump_module
 from jobs.run.pump import Pump
 from jobs.services import cancellations
 from tests.inference.scripted_server import ScriptedServer
@@ -70,6 +73,23 @@ def test_every_row_is_answered_once_in_order_and_charged_once(acme: Organization
     assert after.held_nano == 0
     assert before.balance_nano - after.balance_nano == (job.charge_cents or 0) * 10_000_000
     assert 1 <= (job.charge_cents or 0) <= (job.quote_cents or 0)
+
+
+def test_no_chunk_is_read_while_rows_of_many_bytes_wait(
+    acme: Organization, engine: Any, pump: Pump, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pump_module, "MAX_BYTES", 1)
+    monkeypatch.setattr(cutting, "CHUNK_ROWS", 1)
+    waiting: list[int] = []
+    begin = pump._begin_run
+
+    def begin_run(*arguments: Any) -> None:
+        waiting.append(sum(other.undispatched for other in pump._runs.values()))
+        begin(*arguments)
+
+    monkeypatch.setattr(pump, "_begin_run", begin_run)
+    job = run(acme, [chat_line(f"row-{row}") for row in range(12)])
+    assert (job.status, waiting) == ("done", [0] * 12)
 
 
 def test_usage_of_a_job_is_what_its_parts_add_up_to_at_the_price_charged(
@@ -183,7 +203,9 @@ def test_a_row_that_kills_its_server_fails_alone(
     def nurse() -> None:
         while not stop.wait(0.05):
             if not engine.alive:
-                engine.restart()
+                # It may die again before it is seen to live.
+                with contextlib.suppress(RuntimeError):
+                    engine.restart()
 
     nursing = threading.Thread(target=nurse)
     nursing.start()

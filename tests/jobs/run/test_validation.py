@@ -1,6 +1,8 @@
 """The check of an input: a bad line fails the job naming the line, and nothing is ever charged for it."""
 
 import json
+import os
+import signal
 
 import pytest
 
@@ -9,10 +11,12 @@ from anex.core import clock
 from billing.selectors import balances
 from jobs import storage
 from jobs.models import Chunk, Job
-from jobs.run import checking, cutting
+from jobs.run import checkers, cutting
+from jobs.run.control import give_up_or_release, run_control
 from jobs.storage import keys
 from tests.factories import make_job
-from tests.jobs.run.driver import chat_line, submit, validate
+from tests.jobs.run.children import children_of_this_process
+from tests.jobs.run.driver import HandLease, chat_line, claim_one, submit, validate
 
 GOOD = chat_line("good").encode()
 
@@ -136,21 +140,6 @@ def test_a_custom_id_as_long_as_its_line_is_quoted_by_its_beginning(acme: Organi
     assert reason(long).startswith(f"Line 1: Row '{'z' * 64}…' is too long")
 
 
-def test_large_rows_are_counted_a_few_at_a_time(acme: Organization, monkeypatch: pytest.MonkeyPatch) -> None:
-    together = []
-    count_rows = checking.tokens.count_rows
-
-    def count(model, rows, **rest):
-        together.append(len(rows))
-        return count_rows(model, rows, **rest)
-
-    monkeypatch.setattr(checking.tokens, "count_rows", count)
-    monkeypatch.setattr(checking, "COUNTED_BYTES", 3_000)
-    lines = [chat_line(f"row-{n}", "x" * 1_000) for n in range(7)]
-    job = validate(submit(acme, "\n".join(lines).encode()))
-    assert (job.status, together) == ("cost_ready", [3, 3, 1])
-
-
 def test_a_slow_past_does_not_keep_a_large_job_from_its_quote(acme: Organization) -> None:
     slow = {"startup_seconds": 1.0, "tokens_per_second": 1e-9, "tokens_per_row": 16.0}
     make_job(acme, model_id="scripted", status="done", finished_at=clock.now(), **slow)
@@ -161,7 +150,26 @@ def test_a_slow_past_does_not_keep_a_large_job_from_its_quote(acme: Organization
 
 def test_a_line_beyond_the_limit_among_thousands_of_bad_ones_is_named(acme: Organization) -> None:
     bad = [b"{", b"\xff", b"null", b"[]", b'"\\ud800"', b'{"custom_id":1}', b'{"custom_id":"\\u0000"}', b"[" * 2000]
-    data = b"x" * (33 * 1024 * 1024) + b"\n" + b"\n".join(bad * 1250)
+    data = b"x" * 210_000_001 + b"\n" + b"\n".join(bad * 1250)
     job = validate(submit(acme, data))
     assert (job.status, job.charge_cents) == ("failed", 0)
-    assert reason(job) == "Line 1: The line is longer than 32 MiB."
+    assert reason(job) == "Line 1: The line is longer than 210 MB."
+
+
+def test_a_check_whose_child_was_killed_is_made_again(acme: Organization, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkers, "SPAN_BYTES", 4096)
+    monkeypatch.setattr(checkers, "cores", lambda: 2)
+    job = submit(acme, "\n".join(chat_line(f"row-{n}") for n in range(200)).encode())
+    claim = claim_one(HandLease(), "validate")
+    assert claim is not None
+
+    def kill_one() -> bool:
+        os.kill(children_of_this_process()[0], signal.SIGKILL)
+        return True
+
+    with pytest.raises(checkers.CheckerLost):
+        run_control(claim, go_on=kill_one)
+    give_up_or_release(claim)
+    assert (job.refresh_from_db(), job.status) == (None, "estimating")
+    job = validate(job)
+    assert (job.status, job.row_count) == ("cost_ready", 200)

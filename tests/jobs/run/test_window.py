@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Coroutine
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 
 from inference.backends.registry import Server
+from jobs.run import window as window_module
 from jobs.run.window import Place, Window
 
 
@@ -127,5 +129,34 @@ def test_a_server_that_broke_off_is_probed_by_one_row_until_it_answers() -> None
         place.proved()
         place.release()
         assert await settled(probe)
+
+    run(steps())
+
+
+def test_fetched_bytes_hold_up_new_rows_and_fetches_but_not_the_rows_that_hold_them() -> None:
+    async def steps() -> None:
+        window = window_of(server(concurrency=9))
+        with window.holding(1000):
+            entering = asyncio.create_task(window.acquire(1))
+            fetching = asyncio.create_task(window.fetching().__aenter__())
+            assert not await settled(entering)
+            assert not await settled(fetching)
+            with window.retrying():
+                assert await window.acquire(1, again=True)
+        await fetching
+        assert await entering
+
+    run(steps())
+
+
+def test_few_rows_are_fetched_at_once() -> None:
+    async def steps() -> None:
+        window = window_of(server())
+        async with AsyncExitStack() as fetches:
+            for _ in range(window_module.FETCHING_ROWS):
+                await fetches.enter_async_context(window.fetching())
+            late = asyncio.create_task(window.fetching().__aenter__())
+            assert not await settled(late)
+        await late
 
     run(steps())

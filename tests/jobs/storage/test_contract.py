@@ -1,6 +1,7 @@
 """What every store promises, checked on the local disk (behind its web server) and on S3, as two servers know it."""
 
 import os
+import pickle
 import threading
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ import requests
 
 from anex.core import clock
 from jobs.storage.interface import BLOCK_BYTES, ObjectChanged, ObjectMissing, Store, StoreUnavailable
+from tests.jobs.storage import strict_s3
 
 MIB = 1024 * 1024
 # An S3 server of these tests says that every multipart upload began in November 2010.
@@ -225,3 +227,12 @@ def test_presigned_download_of_another_key_is_refused(any_store: Store, key: str
 
 def _code(answer: requests.Response) -> str:
     return answer.text.partition("<Code>")[2].partition("</Code>")[0]
+
+
+def test_a_store_crosses_to_another_process(any_store: Store, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = any_store.put(key, b"one\n")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", strict_s3.ACCESS_KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", strict_s3.SECRET)
+    there: Store = pickle.loads(pickle.dumps(any_store))
+    assert list(there.stream(key, etag=stored.etag)) == [b"one\n"]
+    assert there.stat(key) == stored

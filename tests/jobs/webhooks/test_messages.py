@@ -12,7 +12,8 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from anex.core import clock
 from jobs import storage
 from jobs.models import WebhookEvent
-from jobs.run.failures import Problem, store_report
+from jobs.run.failures import store_report
+from jobs.run.problems import Problem
 from jobs.services import endpoints, messages
 from tests.factories import make_job
 from tests.jobs.api import stages

@@ -10,9 +10,9 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from jobs.run.failures import Problem
 from jobs.run.parquet import process
 from jobs.run.parquet.process import Unreadable
+from jobs.run.problems import Problem
 
 PATHS = {"chat": "/v1/chat/completions", "embed": "/v1/embeddings"}
 

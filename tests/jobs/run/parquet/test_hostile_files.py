@@ -8,9 +8,9 @@ import sys
 import pyarrow as pa
 import pytest
 
-from jobs.run.failures import Problem
 from jobs.run.parquet import process
 from jobs.run.parquet.process import COSTLY, Lost, Unreadable
+from jobs.run.problems import Problem
 from tests.jobs.run.parquet.files import converted, opened, packed, refused, rows
 
 GOOD = packed(rows(3, note=["a", "b", "c"]))

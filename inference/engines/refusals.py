@@ -1,4 +1,4 @@
-"""The errors of the scripted engine, in the shape vLLM gives them."""
+"""The errors of the servers we wrote, in the shape vLLM gives them."""
 
 from typing import Any
 

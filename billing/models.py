@@ -27,6 +27,9 @@ class Account(models.Model):
     balance_nano = models.BigIntegerField(default=0, db_default=0)
     held_nano = models.BigIntegerField(default=0, db_default=0)
     credit_limit_nano = models.BigIntegerField(default=0, db_default=0)
+    in_flight = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Realtime requests whose holds are open; kept by their verbs"
+    )
 
     class Meta:
         permissions: ClassVar = [("grant_credits", "Can grant credits and correct balances")]
@@ -109,6 +112,13 @@ class Hold(models.Model):
     placed_at = models.DateTimeField(db_default=Now())
     settled_at = models.DateTimeField(null=True)
 
+    # Of realtime requests alone.
+    holder_id = models.BigIntegerField(null=True, help_text="The process that placed it; see Holder")
+    expires_at = models.DateTimeField(null=True, help_text="When it is lost, whatever its process does")
+    lost_at = models.DateTimeField(null=True, help_text="When it was settled at nothing because nobody settled it")
+    surface = models.CharField(max_length=20, null=True)
+    model_id = models.CharField(max_length=64, null=True)
+
     class Meta:
         constraints: ClassVar = [
             models.CheckConstraint(condition=Q(amount_nano__gt=0), name="hold_amount_positive"),
@@ -129,10 +139,27 @@ class Hold(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["account", "-placed_at", "-id"], name="holds_by_time"),
             models.Index(fields=["account", "-settled_at", "-id"], name="releases_by_time"),
+            models.Index(
+                fields=["expires_at"],
+                condition=Q(settled_at__isnull=True, holder_id__isnull=False),
+                name="realtime_holds_open",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.source
+
+
+class Holder(models.Model):
+    """A web process that places holds for realtime requests, and until when it counts as alive.
+
+    It renews this one row and not its holds. Once its time is over, its open holds are settled at nothing, as lost.
+    """
+
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.pk} until {self.expires_at}"
 
 
 class Grant(models.Model):
@@ -295,6 +322,14 @@ class UsageRecord(models.Model):
     cached_tokens = models.BigIntegerField()
     output_tokens = models.BigIntegerField()
     amount_nano = models.BigIntegerField()
+
+    # Of realtime requests alone: how it ended (billing.requests.Status), its media and how long it took.
+    status = models.CharField(max_length=10, null=True)
+    duration_ms = models.BigIntegerField(null=True)
+    images = models.IntegerField(default=0, db_default=0)
+    clips = models.IntegerField(default=0, db_default=0)
+    video_ms = models.BigIntegerField(default=0, db_default=0)
+    audio_ms = models.BigIntegerField(default=0, db_default=0)
 
     class Meta:
         indexes: ClassVar = [models.Index(fields=["organization", "at"], name="usage_by_time")]

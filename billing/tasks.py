@@ -6,10 +6,11 @@ from datetime import datetime
 from celery import shared_task
 
 from anex.core import clock, sweeps
-from billing.services import auto_topups, balance_alerts, grants, key_alerts, topups
+from billing.services import auto_topups, balance_alerts, grants, key_alerts, lost_requests, topups
 
 # Automatic top-ups before the alerts: what they mend is nothing to tell.
 SWEEPS: tuple[Callable[[datetime], object], ...] = (
+    lost_requests.settle,
     grants.expire_due,
     auto_topups.run,
     topups.close_stale,
@@ -20,5 +21,5 @@ SWEEPS: tuple[Callable[[datetime], object], ...] = (
 
 @shared_task(name="billing.sweep")
 def sweep() -> None:
-    """Once a minute: grants whose end has come, automatic top-ups, unused payment pages, what to tell by e-mail."""
+    """Once a minute: lost requests, ended grants, automatic top-ups, unused payment pages, what to tell by e-mail."""
     sweeps.run(SWEEPS, clock.now())

@@ -18,6 +18,10 @@ class RowError(InvalidRequest):
         """Rows are also checked in other processes, and an exception crosses by what it was made of."""
         return type(self), (self.code, self.message, self.param)
 
+    def placed(self, param: str) -> "RowError":
+        """The same refusal, of the field at this path."""
+        return RowError(self.code, self.message, param)
+
 
 _SENTENCES: Final[dict[str, str]] = {
     "invalid_encoding": "the line is not valid UTF-8: save the file as UTF-8",
@@ -44,16 +48,20 @@ _SENTENCES: Final[dict[str, str]] = {
     "unsupported_format": "{param}: {found} is not a supported {modality} format; supported are {supported}",
     "format_contradicted": "{param} is declared as {declared}, but its first bytes are {found}",
     "invalid_duration": "{param} must be a number of seconds above 0, at most {most}",
-    "audio_too_long": "Row '{row}': audio duration {seconds}s exceeds the {most}s maximum for model '{model}'. "
+    "audio_too_long": "Row {row}: audio duration {seconds}s exceeds the {most}s maximum for model '{model}'. "
     "Shorten or split this audio input.",
-    "audio_estimated_too_long": "Row '{row}': audio duration, estimated at {seconds}s from its size, exceeds the "
+    "audio_estimated_too_long": "Row {row}: audio duration, estimated at {seconds}s from its size, exceeds the "
     "{most}s maximum for model '{model}'. Shorten or split this audio input, or state its length in duration_seconds.",
-    "video_too_long": "Row '{row}': video is {seconds}; at {rate} the longest clip {model} takes is {longest} s. "
+    "video_too_long": "Row {row}: video is {seconds}; at {rate} the longest clip {model} takes is {longest} s. "
     "{advice}",
-    "too_few_frames": "Row '{row}': the video holds {frames} of the {least} frames a clip needs. "
+    "too_few_frames": "Row {row}: the video holds {frames} of the {least} frames a clip needs. "
     "Send a single frame as an image_url part.",
-    "row_too_long": "Row '{row}' is too long: {tokens} input tokens (including media) exceeds the {most}-token maximum "
+    "row_too_long": "Row {row} is too long: {tokens} input tokens{media} exceeds the {most}-token maximum "
     "that model '{model}' can serve{carried}. Shorten or split this row.",
+    "no_room_for_answer": "Row {row} is too long: its {tokens} input tokens leave no room for an answer in the "
+    "{most}-token context of model '{model}'. Shorten or split this row.",
+    "answer_too_long": "Row {row} is too long: {tokens} input tokens and up to {cap} output tokens exceed the "
+    "{most}-token context of model '{model}'. Shorten the row or lower {field}.",
     "media_unreachable": "{param} could not be fetched: {reason}",
     "media_surplus": "{reason}",
     "media_unreadable": "{param} cannot be read: {reason}",
@@ -114,6 +122,16 @@ def shortened(name: str) -> str:
     return shown if shown == name else f"{shown}…"
 
 
-def row_error(code: str, param: str | None = None, **facts: object) -> RowError:
-    """The error for `code`, its sentence filled with `param` and `facts`."""
-    return RowError(code, _SENTENCES[code].format(param=param, **facts), param)
+def quoted(custom_id: str) -> str:
+    """A custom_id as a sentence names its row, whatever it holds."""
+    return repr(shortened(custom_id))
+
+
+def row_error(code: str, param: str | None = None, *, row: str = "", **facts: object) -> RowError:
+    """The error for `code`, its sentence filled with `param`, the custom_id of the `row` and `facts`."""
+    return RowError(code, _SENTENCES[code].format(param=param, row=quoted(row), **facts), param)
+
+
+def expected(what: str, value: object, param: str) -> RowError:
+    """The error of a field that is missing or of another JSON type than `what`."""
+    return row_error("missing", param) if value is None else row_error("wrong_type", param, expected=what)

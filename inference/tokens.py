@@ -16,10 +16,10 @@ from inference.counting.server import CountingServer
 from inference.media.lengths import measure
 from inference.media.probe import Patience
 from inference.media.rates import check_context, count_media, least_tokens
-from inference.refusals import RowError, shortened
+from inference.refusals import RowError
 from inference.requests.content import text_messages, text_parts
 from inference.requests.options import RowOptions
-from inference.requests.rows import ChatRow, EmbeddingRow, Row, media_of
+from inference.requests.rows import ChatRow, EmbeddingRow, Row, content_at, media_of
 
 # The marks a chat template puts around each picture or clip, at most; the encoder's tokens replace the placeholder
 # between them. A template that is at hand writes its own, and one that has none is counted by words.
@@ -80,15 +80,18 @@ def _with_media(
     media = media_of(row)
     if not media:
         return Usage(input_tokens=text_tokens)
-    name, kinds = shortened(row.custom_id), [part.modality for part in media]
+    usage, at, kinds = Usage(input_tokens=text_tokens), content_at(row), [part.modality for part in media]
     try:
         if len(media) > _MANY_ITEMS:
-            check_context(text_tokens + least_tokens(kinds, model=model), kinds, model=model, row=name)
-        items = [measure(part, patience=patience) for part in media]
-        usage = Usage(input_tokens=text_tokens) + count_media(items, model=model, row=name, video_fps=options.video_fps)
-        check_context(usage.input_tokens, kinds, model=model, row=name)
+            least = text_tokens + least_tokens(kinds, model=model)
+            check_context(least, kinds, model=model, row=row.custom_id)
+        for part in media:
+            at, item = part.at, measure(part, patience=patience)
+            usage += count_media([item], model=model, row=row.custom_id, video_fps=options.video_fps)
+        at = content_at(row)
+        check_context(usage.input_tokens, kinds, model=model, row=row.custom_id)
     except RowError as refusal:
-        return refusal
+        return refusal.placed(at)
     return usage
 
 

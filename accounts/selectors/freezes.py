@@ -6,9 +6,12 @@ from accounts.models import Freeze
 from anex.core.errors import Unavailable
 
 RETRY_S = 60
-_FROZEN: Final = (
-    "The API is frozen for maintenance. Jobs go on running and results can be downloaded; send this again later."
-)
+_SENTENCES: Final = {
+    "batch": (
+        "The API is frozen for maintenance. Jobs go on running and results can be downloaded; send this again later."
+    ),
+    "realtime": "The realtime API is frozen for maintenance. Send this again later.",
+}
 
 
 def is_frozen(surface: str) -> bool:
@@ -19,4 +22,9 @@ def is_frozen(surface: str) -> bool:
 def require_open(surface: str) -> None:
     """Unavailable (503, code `frozen`; reference 003, FrozenError) while the surface is frozen."""
     if is_frozen(surface):
-        raise Unavailable(_FROZEN, code="frozen", retry_after=RETRY_S)
+        raise frozen(surface)
+
+
+def frozen(surface: str) -> Unavailable:
+    """The 503 of a frozen surface."""
+    return Unavailable(_SENTENCES[surface], code="frozen", retry_after=RETRY_S)

@@ -9,7 +9,7 @@ from anex.core.actors import Actor
 from anex.core.errors import Conflict, InvalidRequest, NotFound
 
 # Each has a row from the start; a surface is added with what reads its row.
-SURFACES = ("batch",)
+SURFACES = ("batch", "realtime")
 
 
 @transaction.atomic

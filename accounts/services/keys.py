@@ -129,19 +129,35 @@ def authenticate(header: str | None) -> Caller:
     Raises Unauthenticated (401) for a missing, malformed, unknown, expired or revoked key, Forbidden (403, code
     `org_suspended`) for a suspended organization, Unavailable (503) when the key cannot be looked up.
     """
-    secret = _secret_of(header)
+    key_id, digest = credential(header)
     now = clock.now()
     try:
-        key = plans.beside(ApiKey.objects.select_related("organization")).filter(pk=_id_of(secret)).first()
-        if key is None or not _opens(key, _digest(secret), now) or key.revoked_at or _is_over(key.expires_at, now):
-            raise Unauthenticated(_INVALID)
+        key = plans.beside(ApiKey.objects.select_related("organization")).filter(pk=key_id).first()
+        if key is None or not _opens(key, digest, now) or key.revoked_at or _is_over(key.expires_at, now):
+            raise invalid()
         if key.organization.suspended_at:
-            raise Forbidden(_SUSPENDED, code="org_suspended")
+            raise suspended()
         _touch(key, now)
     except OperationalError as error:
         raise Unavailable("The API key could not be checked just now. Try again.", retry_after=1) from error
     models = None if key.allowed_models is None else frozenset(key.allowed_models)
     return Caller(key.pk, key.organization_id, frozenset(key.scopes), models, plans.read(key))
+
+
+def credential(header: str | None) -> tuple[str, bytes]:
+    """The id of the key in an `Authorization` header's value, and the digest of the whole; Unauthenticated (401)."""
+    secret = _secret_of(header)
+    return secret[3 : 3 + _ID_LENGTH], _digest(secret)
+
+
+def invalid() -> Unauthenticated:
+    """The 401 of a key that opens nothing; it does not say why."""
+    return Unauthenticated(_INVALID)
+
+
+def suspended() -> Forbidden:
+    """The 403 of every key of a suspended organization."""
+    return Forbidden(_SUSPENDED, code="org_suspended")
 
 
 def _secret_of(header: str | None) -> str:
@@ -154,10 +170,6 @@ def _secret_of(header: str | None) -> str:
     if not _KEY.fullmatch(credential):
         raise Unauthenticated(_INVALID)
     return credential
-
-
-def _id_of(secret: str) -> str:
-    return secret[3 : 3 + _ID_LENGTH]
 
 
 def _opens(key: ApiKey, digest: bytes, now: datetime) -> bool:

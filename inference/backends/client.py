@@ -1,5 +1,6 @@
 """The one HTTP client for model servers: OpenAI-compatible ones and System One ones."""
 
+from io import BytesIO
 from types import TracebackType
 from typing import Self
 
@@ -13,6 +14,7 @@ from inference.backends.usage import MOST_TOKENS
 
 CONNECT_TIMEOUT_S = 5.0
 MOST_ANSWER_BYTES = 64 * 1024 * 1024
+PIECE_BYTES = 1024 * 1024
 # Shorter than the 5 s after which vLLM closes an idle connection: no request is sent into a closing one.
 KEEP_ALIVE_S = 3.0
 
@@ -64,7 +66,8 @@ class Client:
         try:
             async with self._session.post(
                 server.base_url + path,
-                data=body,
+                # Otherwise the whole of a row of 200 MB would be copied for the socket at once, on the event loop.
+                data=BytesIO(body) if len(body) > PIECE_BYTES else body,
                 headers=headers,
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=timeout_s, connect=CONNECT_TIMEOUT_S),

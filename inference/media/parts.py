@@ -21,7 +21,7 @@ from inference.media.formats import (
     media_type,
 )
 from inference.media.inline import InlineBytes
-from inference.refusals import RowError, row_error
+from inference.refusals import expected, row_error
 
 MEDIA_PARTS: Final[dict[str, Modality]] = {
     "image_url": "image",
@@ -103,7 +103,7 @@ def read_part(part: object, *, at: str, model: Model, rules: PartRules = ROW_PAR
         raise row_error("no_encoder", f"{at}.type", model=model.id, modality=modality)
     body = part.get(kind)
     if not isinstance(body, dict):
-        raise _missing_or("an object", body, f"{at}.{kind}")
+        raise expected("an object", body, f"{at}.{kind}")
     read = _input_clip if kind.startswith("input_") else _by_url
     return read(body, _Place(at, kind, modality, model, rules))
 
@@ -225,9 +225,5 @@ def _declared(body: dict[str, Any], modality: Modality, at: str) -> int | None:
 def _string(body: dict[str, Any], key: str, at: str) -> str:
     value = body.get(key)
     if not isinstance(value, str):
-        raise _missing_or("a string", value, f"{at}.{key}")
+        raise expected("a string", value, f"{at}.{key}")
     return value
-
-
-def _missing_or(expected: str, value: object, param: str) -> RowError:
-    return row_error("missing", param) if value is None else row_error("wrong_type", param, expected=expected)

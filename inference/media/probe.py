@@ -15,9 +15,11 @@ from anex.core.helper_process import HelperProcess, read_exactly
 from inference.media.formats import Modality, Reader
 from inference.media.probe_child import PROCESSOR_S, QUESTION, REQUEST, WALKED_BYTES_PER_S
 
-_child: Final = HelperProcess("inference.media.probe_child")
+# The child gives a question a minute, hosts that dawdle included: only one that is stopped takes longer.
+_LIMIT_S: Final = 90.0
+_child: Final = HelperProcess("inference.media.probe_child", limit_s=_LIMIT_S)
 # A host that dawdles holds up other hosts, but not the clips that lie in rows.
-_hosted_child: Final = HelperProcess("inference.media.probe_child")
+_hosted_child: Final = HelperProcess("inference.media.probe_child", limit_s=_LIMIT_S)
 # Streams of frames with no length anywhere: counting the frames is reading all of them.
 _WALKED: Final = frozenset({"mp3", "aac"})
 # Ten thousand hours; a header that claims more claims nothing.
@@ -79,8 +81,8 @@ class _Question(Struct, frozen=True, kw_only=True):
     walk: bool = False
 
 
-class _TooMuchAsked(Exception):
-    """The child asks for more bytes than the clip is worth."""
+class _NoBytes(Exception):
+    """The child asks for more bytes than the clip is worth, or has."""
 
 
 def probe_clip(
@@ -124,20 +126,22 @@ def _ask(child: HelperProcess, read: Reader, question: _Question) -> dict[str, A
     """The child's facts; none where the question ended the child. `Unavailable` where no other can be started."""
     try:
         return _answer(child, read, question)
-    except (BrokenPipeError, EOFError, _TooMuchAsked):
+    except (EOFError, _NoBytes):
         pass
     try:
         _answer(child, read, _Question(format="", size=0, budget=0))
-    except (BrokenPipeError, EOFError):
+    except EOFError:
         raise Unavailable("Pictures and clips cannot be read now: their reader does not start.") from None
     return {}
 
 
 def _answer(child: HelperProcess, read: Reader, question: _Question) -> dict[str, Any]:
-    with child.asked() as (to_child, from_child):
+    def talk(to_child: IO[bytes], from_child: IO[bytes]) -> dict[str, Any]:
         to_child.write(QUESTION.pack(question.format.encode(), question.walk, question.size))
         to_child.flush()
         return _exchange(read, to_child, from_child, question.budget)
+
+    return child.ask(talk)
 
 
 def _exchange(read: Reader, to_child: IO[bytes], from_child: IO[bytes], budget: int) -> dict[str, Any]:
@@ -148,10 +152,10 @@ def _exchange(read: Reader, to_child: IO[bytes], from_child: IO[bytes], budget: 
             return facts
         budget -= size
         if budget < 0:
-            raise _TooMuchAsked
+            raise _NoBytes
         data = read(offset, size)
         if len(data) != size:
-            raise EOFError
+            raise _NoBytes
         to_child.write(data)
         to_child.flush()
 

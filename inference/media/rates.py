@@ -50,7 +50,7 @@ def check_context(input_tokens: int, modalities: Iterable[Modality], *, model: M
     most = context_tokens(model, kinds)
     if input_tokens > most:
         carried = f" with {' and '.join(kinds)} input" if kinds else ""
-        shown = {"tokens": f"{input_tokens:,}", "most": f"{most:,}"}
+        shown = {"tokens": f"{input_tokens:,}", "media": " (including media)", "most": f"{most:,}"}
         raise row_error("row_too_long", row=row, model=model.id, carried=carried, **shown)
 
 
@@ -66,7 +66,7 @@ def surplus(items: Iterable[Measured], *, model: Model) -> str | None:
     for modality in dict.fromkeys(kinds):
         most, sent = getattr(getattr(model.media, modality), "max_per_row", None), kinds.count(modality)
         if most is not None and sent > most:
-            return f"a row holds at most {most} {_PLURALS[modality]} for model '{model.id}', not {sent}"
+            return f"the row carries {sent} {_PLURALS[modality]}: model '{model.id}' takes at most {most}"
     return None
 
 

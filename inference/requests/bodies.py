@@ -6,8 +6,7 @@ from typing import Any, Final
 import orjson
 
 from anex.core.errors import AnexError, InvalidRequest, Unprocessable
-from inference.refusals import RowError, row_error
-from inference.requests.envelope import expected
+from inference.refusals import RowError, expected, row_error
 from inference.requests.profiles import Profile
 
 # OpenAI's fields that leave the answer as it is, and those that routers between providers send (reference 000).

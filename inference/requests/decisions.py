@@ -7,8 +7,7 @@ import msgspec
 import orjson
 
 from inference.catalogue.schema import Model
-from inference.refusals import row_error, shortened
-from inference.requests.envelope import expected
+from inference.refusals import expected, row_error, shortened
 
 # A row's own model is never read: the job's is what answers.
 FIELDS = frozenset({"state", "questions", "lang", "model"})

@@ -12,13 +12,12 @@ from anex.core.usage import Usage
 from inference.catalogue.schema import Model
 from inference.media.formats import Modality
 from inference.media.parts import EMBEDDING_PARTS, MediaPart
-from inference.refusals import RowError, row_error
+from inference.refusals import RowError, expected, row_error
 from inference.requests import embeddings
 from inference.requests.bodies import check_known, refused
 from inference.requests.chat_request import check_counts
 from inference.requests.chat_upstream import most_media
 from inference.requests.content import Parts
-from inference.requests.envelope import expected
 from inference.requests.profiles import Profile
 
 MOST_ARRAYS: Final = 16

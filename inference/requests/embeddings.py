@@ -11,9 +11,8 @@ import orjson
 
 from inference.catalogue.schema import Model
 from inference.media.parts import ROW_PARTS, MediaPart, PartRules
-from inference.refusals import row_error
+from inference.refusals import expected, row_error
 from inference.requests.content import Parts, read_parts, upstream_messages
-from inference.requests.envelope import expected
 from inference.requests.options import RowOptions
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from inference.refusals import RowError, row_error
+from inference.refusals import RowError, expected, row_error
 
 # The writer of JSON stops at 254 levels; a row this shallow cannot come near it.
 _SURELY_SHALLOW = 200
@@ -30,11 +30,6 @@ def open_line(line: bytes, *, url: str) -> tuple[str, dict[str, Any]]:
     if type(body) is not dict:
         raise expected("an object", body, "body")
     return custom_id, body
-
-
-def expected(what: str, value: object, param: str) -> RowError:
-    """The error of a field that is missing or of another JSON type than `what`."""
-    return row_error("missing", param) if value is None else row_error("wrong_type", param, expected=what)
 
 
 def _decode(line: bytes) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import orjson
 
 from inference.catalogue.schema import Model
 from inference.media.parts import ROW_PARTS, MediaPart, PartRules
-from inference.refusals import RowError, row_error
+from inference.refusals import expected, row_error
 from inference.requests.content import read_parts
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
@@ -26,7 +26,7 @@ def read_messages(
     type alone marks the place of media; an assistant message that makes tool calls may have none.
     """
     if not isinstance(value, list):
-        raise _missing_or("an array of messages", value, "body.messages")
+        raise expected("an array of messages", value, "body.messages")
     if not value:
         raise row_error("empty", "body.messages")
     media: list[MediaPart] = []
@@ -97,7 +97,3 @@ def _arguments(value: object, at: str) -> str:
         except orjson.JSONDecodeError:
             pass
     raise row_error("invalid_arguments", at)
-
-
-def _missing_or(expected: str, value: object, param: str) -> RowError:
-    return row_error("missing", param) if value is None else row_error("wrong_type", param, expected=expected)

@@ -8,12 +8,12 @@ from typing import Any
 from inference.catalogue.schema import Model
 from inference.media.parts import MediaPart
 from inference.media.rates import context_tokens
-from inference.refusals import RowError, row_error
+from inference.refusals import RowError, expected, row_error
 from inference.requests import chat, decision_answers, decisions, embeddings
 from inference.requests.chat import ChatRow
 from inference.requests.decisions import DecisionRow
 from inference.requests.embeddings import EmbeddingRow
-from inference.requests.envelope import expected, open_line
+from inference.requests.envelope import open_line
 from inference.requests.options import RowOptions
 
 __all__ = ["ChatRow", "DecisionRow", "EmbeddingRow", "Row", "RowError", "RowOptions", "parse", "upstream_body"]
@@ -62,6 +62,11 @@ def has_answer(row: Row, body: dict[str, Any]) -> bool:
 def media_of(row: Row) -> tuple[MediaPart, ...]:
     """The pictures and clips of a row; a decision has none."""
     return () if isinstance(row, DecisionRow) else row.media
+
+
+def content_at(row: Row) -> str:
+    """Where a line holds what a row is about, as its path."""
+    return {ChatRow: "body.messages", EmbeddingRow: "body.input", DecisionRow: "body.state"}[type(row)]
 
 
 def context_of(row: Row, model: Model) -> int:

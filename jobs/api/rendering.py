@@ -51,7 +51,8 @@ def page(found: Page, progress: dict[UUID, Progress]) -> dict[str, Any]:
 
 
 def _fields(job: Job, progress: Progress | None) -> dict[str, Any]:
-    cap = job.requested_max_output_tokens if job.max_output_tokens is None else job.max_output_tokens
+    asked = job.requested_max_output_tokens if job.task_type == "chat" else 0
+    cap = asked if job.max_output_tokens is None else job.max_output_tokens
     return {
         "id": job.id,
         "status": job.status,

@@ -182,7 +182,7 @@ class JobSerializer(serializers.Serializer[Any]):
     )
     failure_reason = serializers.CharField(**OPTIONAL, help_text="The first thing that is wrong, in words.")
     max_output_tokens = serializers.IntegerField(
-        **OPTIONAL, help_text="The cap per row: as asked for, or as estimated."
+        **OPTIONAL, help_text="The cap per row: as asked for, or as estimated; 0 on models that write nothing."
     )
     max_tokens = serializers.IntegerField(**OPTIONAL, help_text="The same under its former name.")
     reasoning_budget = serializers.IntegerField(

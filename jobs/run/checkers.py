@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from anex.core import clock
 from anex.core.process import die_with_parent
 from jobs.run.checking import Found, check_span
 from jobs.run.scope import Scope, Span, spans_of
@@ -24,11 +25,13 @@ SPAN_BYTES = 16 * 1024 * 1024  # less than the longest line of any profile: what
 SMALL_SPANS = 2  # so many are checked sooner than a child has started
 MOST_CHILDREN = 16
 PULSE_SECONDS = 0.5
+# More than counting some rows takes, or one long line in each of the other children, which are checked one at a time.
+SILENCE_SECONDS = 600.0
 _ROOT = Path(__file__).resolve().parents[2]
 
 
 class CheckerLost(Exception):
-    """A child ended without an answer: killed, or out of memory."""
+    """A child ended without an answer (killed, or out of memory), or gives no sign of life any more."""
 
 
 def check_spans(scope: Scope, *, pulse: Callable[[], None]) -> Generator[Found]:
@@ -53,16 +56,22 @@ def cores() -> int:
 def _in_order(children: list[Connection], spans: Sequence[Span], pulse: Callable[[], None]) -> Iterator[Found]:
     waiting = deque(enumerate(spans))
     at_work: dict[Connection, int] = {}
+    heard: dict[Connection, float] = {}
     found: dict[int, Found] = {}
     following = 0
     while following < len(spans):
         for child in children:
             if waiting and child not in at_work:
                 at_work[child], span = waiting.popleft()
+                heard[child] = clock.monotonic()
                 _send(child, span)
         ready = wait(list(at_work), timeout=PULSE_SECONDS)
         for child in [child for child in at_work if child in ready]:
-            found[at_work.pop(child)] = _receive(child)
+            heard[child] = clock.monotonic()
+            if answer := _receive(child):
+                found[at_work.pop(child)] = answer
+        if any(clock.monotonic() > heard[child] + SILENCE_SECONDS for child in at_work):
+            raise CheckerLost
         pulse()
         while following in found:
             yield found.pop(following)
@@ -76,14 +85,15 @@ def _send(child: Connection, message: Scope | Span) -> None:
         raise CheckerLost from None
 
 
-def _receive(child: Connection) -> Found:
+def _receive(child: Connection) -> Found | None:
+    """What a span came to; None for a sign of life."""
     try:
         answer = child.recv()
     except (EOFError, ConnectionResetError):
         raise CheckerLost from None
     if isinstance(answer, Exception):
         raise answer
-    assert isinstance(answer, Found)
+    assert isinstance(answer, Found | None)
     return answer
 
 

@@ -21,8 +21,6 @@ from jobs.run.lines import Block, read_span
 from jobs.run.problems import MAX_PROBLEMS, Problem
 from jobs.run.scope import Scope, Span
 
-# What a row that is too long is to shorten; a decision's text is cut instead.
-_WHAT_IS_LONG = {"chat": "body.messages", "embed": "body.input"}
 COUNTED_TOGETHER = 512
 COUNTED_BYTES = 4 * 1024 * 1024  # or less than that many rows: counting takes many times their size
 
@@ -190,10 +188,8 @@ class _Checker:
         return self._misfit(row, place, count)
 
     def _misfit(self, row: requests.Row, place: int, usage: Usage) -> Problem | None:
-        sentence = misfit(self._scope, row, usage)
-        if sentence is None:
-            return None
-        return Problem("row_too_long", self.found.lines + place + 1, sentence, _WHAT_IS_LONG[self._scope.model.task])
+        error = misfit(self._scope, row, usage)
+        return self._problem(place, error) if error else None
 
     def _problem(self, place: int, error: requests.RowError) -> Problem:
         return Problem(error.code, self.found.lines + place + 1, error.message, error.param)

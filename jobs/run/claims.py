@@ -61,7 +61,7 @@ WITH free AS (
     JOIN jobs_job j ON j.id = c.job_id
     LEFT JOIN jobs_worker w ON w.id = c.epoch
     WHERE NOT c.closed AND c.kind = ANY(%(kinds)s) AND j.region = %(region)s
-      AND {FREE}
+      AND {FREE} AND j.id <> ALL(%(held_up)s::uuid[])
       AND CASE c.kind
           WHEN 'validate' THEN j.status IN ('submitted', 'estimating') AND j.model_id <> ALL(%(uncounted)s)
           WHEN 'sample' THEN j.status = 'estimating' AND j.model_id = ANY(%(models)s)
@@ -93,9 +93,11 @@ def claim(
     limit: int,
     held: Collection[int] = (),
     uncounted: Sequence[str] = (),
+    held_up: Sequence[UUID] = (),
 ) -> list[Claim]:
     """Up to `limit` free chunks of these kinds; `models` are those a server answers for, `uncounted` those whose
-    input cannot be counted just now, `held` the chunks (their ids) this worker is at now.
+    input cannot be counted just now, `held` the chunks (their ids) this worker is at now, `held_up` the jobs that have
+    more rows here than can be made ready.
 
     Low chunk numbers come first, so a new job starts beside a long one.
     """
@@ -103,6 +105,7 @@ def claim(
         "kinds": list(kinds),
         "models": list(models),
         "uncounted": list(uncounted),
+        "held_up": list(held_up),
         "region": region,
         "limit": limit,
         "epoch": lease.epoch,

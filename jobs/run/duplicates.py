@@ -10,10 +10,10 @@ from operator import attrgetter
 
 import numpy as np
 
+from inference.refusals import quoted
 from inference.requests import rows as requests
 from jobs.run.checking import Integers
 from jobs.run.cutting import Cut
-from jobs.run.fitting import quoted
 from jobs.run.lines import Line, read_lines
 from jobs.run.problems import MAX_PROBLEMS, Problem
 from jobs.run.scope import Scope

@@ -24,10 +24,11 @@ from inference.media.parts import MediaPart, fetched
 from inference.media.probe import Patience
 from inference.media.rates import count_media, surplus
 from inference.media.serving import media_fault
-from inference.refusals import RowError, row_error, shortened
+from inference.refusals import RowError, row_error
 from inference.requests import rows as requests
 from jobs.run import hosted
 from jobs.run.context import Context
+from jobs.run.turns import ROWS_OF_A_JOB
 
 MIB: Final = 1024 * 1024
 # Reference 000, media limits: all media of a row. Each item's limit is the catalogue's, or what a row may carry inline.
@@ -36,7 +37,8 @@ ROW_SECONDS, IMAGE_SECONDS = 300.0, 10.0
 IDLE_SECONDS = 20.0
 RETRY_WAITS = (1.0, 3.0)
 _PASSING = frozenset({408, 425, 429})
-_fetching = ThreadPoolExecutor(8, thread_name_prefix="fetch")
+# Hosts of four jobs that dawdle at once do not hold up the media of a fifth.
+_fetching = ThreadPoolExecutor(5 * ROWS_OF_A_JOB, thread_name_prefix="fetch")
 _reading = ThreadPoolExecutor(2, thread_name_prefix="media")
 
 NOTHING: Final = Usage()
@@ -79,7 +81,7 @@ def prepare(request: requests.Row, *, context: Context, patience: Patience, go_o
     if sentence := surplus(priced, model=model):
         raise row_error("media_surplus", media[0].at, reason=sentence)
     fps = context.options.video_fps
-    usage = count_media(priced, model=model, row=shortened(request.custom_id), video_fps=fps)
+    usage = count_media(priced, model=model, row=request.custom_id, video_fps=fps)
     with_bytes = _Fetch(model, go_on).all(media)
     for part, item in zip(with_bytes, priced, strict=True):
         if fault := _fault(part, item, model, fps, patience):

@@ -25,7 +25,8 @@ from jobs.models import Chunk, Job, Part
 from jobs.run import claims, parts
 from jobs.run.claims import Claim, Interrupted
 from jobs.run.parquet import process
-from jobs.run.parquet.process import Lost, Unreadable
+from jobs.run.parquet.parent import Lost
+from jobs.run.parquet.process import Unreadable
 from jobs.services.endings import DATA_KEPT
 from jobs.services.inputs import JSONL, PARQUET
 from jobs.services.transitions import advance
@@ -43,6 +44,7 @@ SUMS: dict[str, Any] = {
     "last_at": Max("created_at"),
     **{name: Sum(name) for name in COUNTS + TOKENS},
 }
+TRIES = 3  # of a result in the customer's format
 OUTCOMES = {"cancelled": Status.CANCELLED, "internal_error": Status.FAILED, "": Status.DONE}
 
 
@@ -65,20 +67,23 @@ def finalize(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
         claims.fence(claim.job_id)
     job = Job.objects.select_related("input").get(pk=claim.job_id)
     store = storage.store(job.region)
-    stored, rows = _write_result(store, job, go_on)
+    stored, rows = _write_result(store, job, go_on, last_try=claim.claims >= TRIES)
     if not _settle(claim, stored, rows) and stored:
         store.delete([stored.key])
 
 
-def _write_result(store: Store, job: Job, go_on: Callable[[], bool]) -> tuple[Stored | None, int]:
+def _write_result(store: Store, job: Job, go_on: Callable[[], bool], *, last_try: bool) -> tuple[Stored | None, int]:
     """The merged file and its number of rows; no file when there is nothing to deliver.
 
-    Where a parquet input cannot be read any more, the rows are delivered without its columns.
+    Where a parquet input cannot be read any more, the rows are delivered without its columns; where its reader was
+    killed, only at the last try. Before that, raises Lost.
     """
     if job.input.format == PARQUET:
         try:
             return _write(store, job, PARQUET, go_on)
         except (ObjectChanged, ObjectMissing, Unreadable, Lost) as error:
+            if isinstance(error, Lost) and not last_try:
+                raise
             log.warning("the result of job %s is JSON Lines, not parquet: %r", job.pk, error)
     return _write(store, job, JSONL, go_on)
 

@@ -25,13 +25,17 @@ async def judge(
     answer: Answer,
     usage: Usage,
     *,
+    model_id: str,
     card: pricing.PriceCard | None,
     length: Length | None = None,
 ) -> Outcome:
-    """The outcome of a row that was answered; it costs what the card says, nothing while the job has none."""
+    """The outcome of a row that was answered; it costs what the card says, nothing while the job has none.
+
+    Its answer names the model as the job does, whatever the server calls it.
+    """
     cost = pricing.row_cost_nano(card, usage) if card else 0
     count: Count = "success"
-    body, error = answer.body, None
+    body, error = answer.body | {"model": model_id}, None
     if isinstance(request, requests.EmbeddingRow):
         body = embeddings.cut(request, body)
     elif isinstance(request, requests.DecisionRow):
@@ -50,10 +54,10 @@ def refuse(row: int, request: requests.Row, answer: Answer) -> Outcome:
     """The outcome of a row that a server refused with 4xx: free.
 
     A refused decision question counts among the rows refused because of what they ask (003, format_error_rows), and
-    its line carries status 400 (002, limits).
+    its line carries status 400 (002, limits). Any other refusal is not about the question.
     """
     message = _upstream_message(answer.body) or f"The model server refused the row ({answer.status})."
-    if isinstance(request, requests.DecisionRow):
+    if isinstance(request, requests.DecisionRow) and answer.status in (400, 422):
         error = {"message": message, "type": "invalid_request_error"}
         response = {"status_code": 400, "body": {"error": error}}
         return refused(

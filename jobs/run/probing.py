@@ -25,7 +25,7 @@ from inference.media.rates import count_media
 from inference.refusals import RowError
 from inference.requests import rows as requests
 from jobs.run import hosted
-from jobs.run.claims import Interrupted
+from jobs.run.claims import Claim, Interrupted
 from jobs.run.context import Context
 from jobs.run.cutting import Cut
 from jobs.run.lines import read_lines
@@ -53,7 +53,7 @@ class _Clip:
     times: int = 0
 
 
-def refine(context: Context, checked: Checked, cuts: Sequence[Cut], *, go_on: Callable[[], bool]) -> None:
+def refine(claim: Claim, context: Context, checked: Checked, cuts: Sequence[Cut], *, go_on: Callable[[], bool]) -> None:
     """Lower the totals of `checked` by what hosts tell of its clips, or note the problem that ends the job.
 
     Reads the file once more, where it has clips. Raises Interrupted soon after `go_on` says no.
@@ -72,7 +72,8 @@ def refine(context: Context, checked: Checked, cuts: Sequence[Cut], *, go_on: Ca
             lengths[hosted.name_of(clip.part)] = answer
             checked.media = _less(checked.media, saved, clip.times)
             checked.input_tokens -= saved.input_tokens * clip.times
-    hosted.store_lengths(context.store, context.job_id, lengths)
+    if clips:
+        hosted.store_lengths(context.store, claim, lengths)
 
 
 def _clips(context: Context, cuts: Sequence[Cut], go_on: Callable[[], bool]) -> dict[str, _Clip]:

@@ -6,7 +6,7 @@ It looks at Postgres every two seconds and whenever the doorbell rings; nothing 
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from uuid import UUID
 
 from django.db import Error
@@ -162,17 +162,21 @@ class Pump:
             if not window.size or clock.monotonic() < self._resting.get(model_id, 0.0):
                 continue
             runs = [run for run in self._runs.values() if run.claim.model_id == model_id and not run.stopping]
-            waiting = sum(run.undispatched for run in runs)
+            # What waits for hosts leaves the servers to other jobs.
+            held_up = window.turns.held_up()
+            waiting = sum(run.undispatched for run in runs if run.claim.job_id not in held_up)
             waiting_bytes = sum(run.claim.size_bytes for run in runs if run.undispatched)
             while waiting < window.size and waiting_bytes < MAX_BYTES:
-                found_chunks = await self._claims(lease, ["sample", "rows"], [model_id], 1)
+                found_chunks = await self._claims(lease, ["sample", "rows"], [model_id], 1, held_up)
                 if not found_chunks:
                     break
                 waiting += found_chunks[0].done.count("0")
                 waiting_bytes += found_chunks[0].size_bytes
                 self._begin_run(found_chunks[0], window, lease)
 
-    async def _claims(self, lease: Lease, kinds: list[str], models: list[str], limit: int) -> list[Claim]:
+    async def _claims(
+        self, lease: Lease, kinds: list[str], models: list[str], limit: int, held_up: Set[UUID] = frozenset()
+    ) -> list[Claim]:
         held = [*(run.claim.id for run in self._runs.values()), *(found.id for found in self._controls.values())]
         uncounted = [model_id for model_id, until in self._uncounted.items() if clock.monotonic() < until]
         return await self._threads.call(
@@ -184,6 +188,7 @@ class Pump:
             limit=limit,
             held=held,
             uncounted=uncounted,
+            held_up=list(held_up),
         )
 
     def _begin_control(self, found: Claim, lease: Lease) -> None:

@@ -56,7 +56,9 @@ class Sender:
         self._patience = Patience()
 
     async def place(self, size_bytes: int) -> Place | None:
-        """A place for a row's first attempt; None once halted."""
+        """A place for a row's first attempt; None once halted. Not while rows of the job wait for their media."""
+        async with self._window.turns.taken(self._context.job_id):
+            pass
         return await self._window.acquire(size_bytes, halted=self._halted)
 
     async def send(
@@ -64,15 +66,17 @@ class Sender:
     ) -> Outcome:
         """The outcome of a row; `place` is given back here. With `once`, NotAnswered comes at the first loss."""
         try:
-            ready = await self._prepare(request)
+            ready = await self._prepare(request, place)
         except requests.RowError as error:
             place.release()
             return judging.refuse_media(row, request, error)
         with self._window.holding(ready.size_bytes):
+            if fetching.is_hosted(request) and not await place.come_back(halted=self._halted):
+                raise NotAnswered(in_hand=False)
             return await self._send(row, ready, size_bytes=size_bytes, place=place, once=once)
 
-    async def _prepare(self, request: requests.Row) -> Prepared:
-        """The row with its media at hand; NotAnswered once halted."""
+    async def _prepare(self, request: requests.Row, place: Place) -> Prepared:
+        """The row with its media at hand; NotAnswered once halted. A row that is fetched leaves its place meanwhile."""
         if not requests.media_of(request):
             return Prepared(request)
         prepare = partial(
@@ -85,7 +89,8 @@ class Sender:
         try:
             if not fetching.is_hosted(request):
                 return await fetching.in_thread(prepare)
-            async with self._window.fetching():
+            place.leave()
+            async with self._window.fetching(self._context.job_id):
                 return await fetching.in_thread(prepare, fetches=True)
         except fetching.Halted:
             raise NotAnswered(in_hand=False) from None
@@ -177,7 +182,8 @@ class Sender:
             usage = dataclasses.replace(
                 usage, images=media.images, clips=media.clips, video_ms=media.video_ms, audio_ms=media.audio_ms
             )
-        return await judging.judge(row, request, answer, usage, card=card, length=length)
+        model_id = self._context.model.id
+        return await judging.judge(row, request, answer, usage, model_id=model_id, card=card, length=length)
 
     def _note_clamp(self, answer: Answer, server: Server) -> None:
         """Log the first impossible report of these rows; a server that makes one makes many."""

@@ -55,7 +55,7 @@ def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
         if not checked.is_over:
             checked.note(find_duplicates(scope, checked.id_hashes, cutter.cuts, pulse=pulse))
         if not checked.problems:
-            probing.refine(context, checked, cutter.cuts, go_on=go_on)
+            probing.refine(claim, context, checked, cutter.cuts, go_on=go_on)
         may_run = not checked.problems and sampling.may_be_needed(context)
         to_run = sampling.rows_to_run(context, [SampledRow(*row) for row in sampler.rows]) if may_run else []
     except (ObjectChanged, ObjectMissing):

@@ -7,15 +7,16 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from uuid import UUID
 
 from anex.core import clock
 from inference.backends.registry import Server
+from jobs.run.turns import Turns
 
 log = logging.getLogger(__name__)
 
 MAX_BYTES = 128 * 1024 * 1024
 REST_SECONDS = 5.0
-FETCHING_ROWS = 4
 
 
 @dataclass(slots=True)
@@ -35,22 +36,39 @@ class _Load:
 
 
 class Place:
-    """A row's place at a server, until it is released; releasing it again does nothing."""
+    """A row's place at a server and its bytes, until it is released; releasing it again does nothing."""
 
-    def __init__(self, load: _Load, on_release: Callable[[], None]) -> None:
+    def __init__(self, window: "Window", load: _Load, size_bytes: int) -> None:
+        self._window = window
         self._load = load
-        self._on_release: Callable[[], None] | None = on_release
+        self._size_bytes = size_bytes
+        self._at_server = True
 
     @property
     def server(self) -> Server:
         """Where the row may be sent."""
         return self._load.server
 
+    def leave(self) -> None:
+        """Let others at the server while the row is made ready; its bytes stay its own."""
+        if self._at_server:
+            self._at_server = False
+            self._load.in_flight -= 1
+            self._window.free(0)
+
+    async def come_back(self, *, halted: Callable[[], bool]) -> bool:
+        """Wait for a place at any server, before rows that are new; False once `halted` says so."""
+        load = await self._window.find(self._window.least_loaded, halted=halted, first=True)
+        if load:
+            self._load, self._at_server = load, True
+        return load is not None
+
     def release(self) -> None:
         """Give the place back."""
-        if self._on_release:
-            self._on_release()
-            self._on_release = None
+        self.leave()
+        size_bytes, self._size_bytes = self._size_bytes, 0
+        if size_bytes:
+            self._window.free(size_bytes)
 
     def proved(self) -> None:
         """The server answered."""
@@ -80,7 +98,7 @@ class Window:
         self._waiting_again: deque[asyncio.Future[None]] = deque()
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._fetched = 0
-        self._fetchers = asyncio.Semaphore(FETCHING_ROWS)
+        self.turns = Turns()
         self._roomy = asyncio.Event()
         self._roomy.set()
 
@@ -111,14 +129,21 @@ class Window:
 
         A row larger than the whole budget travels alone. `again` is for a row inside a `retrying` block.
         """
-        waiting = self._waiting_again if again else self._waiting
+        load = await self.find(partial(self._free, size_bytes, again), halted=halted, first=again)
+        if load is None:
+            return None
+        self._bytes += size_bytes
+        return Place(self, load, size_bytes)
+
+    async def find(self, look: Callable[[], _Load | None], *, halted: Callable[[], bool], first: bool) -> _Load | None:
+        """Wait until `look` finds a server and count the row in there; None once `halted` says so."""
+        waiting = self._waiting_again if first else self._waiting
         while not halted():
-            load = self._free(size_bytes, again) if again or self._again < max(1, self.size) else None
+            load = look()
             if load:
                 load.in_flight += 1
-                self._bytes += size_bytes
                 self._wake()
-                return Place(load, partial(self._release, load, size_bytes))
+                return load
             future = asyncio.get_running_loop().create_future()
             waiting.append(future)
             try:
@@ -140,9 +165,9 @@ class Window:
             self._wake()
 
     @asynccontextmanager
-    async def fetching(self) -> AsyncIterator[None]:
-        """For as long as a row's media is fetched: few at a time, and none while fetched bytes fill the budget."""
-        async with self._fetchers:
+    async def fetching(self, job_id: UUID) -> AsyncIterator[None]:
+        """For as long as a row's media is fetched: in its job's turn, and not while fetched bytes fill the budget."""
+        async with self.turns.taken(job_id):
             await self._roomy.wait()
             yield
 
@@ -163,8 +188,8 @@ class Window:
         else:
             self._roomy.clear()
 
-    def _release(self, load: _Load, size_bytes: int) -> None:
-        load.in_flight -= 1
+    def free(self, size_bytes: int) -> None:
+        """Have so many bytes less in flight, and the next one that waits look again."""
         self._bytes -= size_bytes
         self._wake()
 
@@ -179,9 +204,15 @@ class Window:
         return False
 
     def _free(self, size_bytes: int, again: bool) -> _Load | None:
+        if not again and self._again >= max(1, self.size):
+            return None
         # A row that is sent again may hold fetched bytes itself, so it cannot wait for them to be gone.
         held = self._bytes if again else self._bytes + self._fetched
         if held and held + size_bytes > self._max_bytes:
             return None
+        return self.least_loaded()
+
+    def least_loaded(self) -> _Load | None:
+        """The server with room that has the fewest rows for its size."""
         free = [load for load in self._loads.values() if load.has_room()]
         return min(free, key=lambda load: load.in_flight / load.server.concurrency) if free else None

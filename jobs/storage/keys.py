@@ -85,9 +85,9 @@ def response_format(job_id: UUID) -> str:
     return f"{job_prefix(job_id)}response_format.json"
 
 
-def media_lengths(job_id: UUID) -> str:
-    """What the hosts of a job's clips told of them, by their URLs."""
-    return f"{job_prefix(job_id)}media.json"
+def media_lengths(job_id: UUID, epoch: int) -> str:
+    """What the hosts of a job's clips told the worker that checked it, by their URLs."""
+    return f"{job_prefix(job_id)}media-{epoch}.json"
 
 
 def failure(job_id: UUID) -> str:

@@ -101,7 +101,10 @@ def seeds(name: str) -> Iterator[bytes]:
             continue
         uri = f"data:{clips.MEDIA_TYPES[format]};base64,$"
         yield orjson.dumps(clips.by_url(modality, uri)) + b"\n" + blob[:2_000]
-        yield orjson.dumps(clips.by_url(modality, f"https://x.example/a.{format}", duration_seconds=1.5)) + b"\n"
+        for seconds in (1.5, 1e306):
+            yield (
+                orjson.dumps(clips.by_url(modality, f"https://x.example/a.{format}", duration_seconds=seconds)) + b"\n"
+            )
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {"line": line, "part": part, "probe": probe}

@@ -61,9 +61,9 @@ def answering(*blocks, reset=False, hold=False):
             thread.join()
 
 
-async def ask(port, *, timeout_s=5.0, **server):
+async def ask(port, *, timeout_s=5.0, body=b"{}", **server):
     async with Client() as client:
-        return await client.complete(server_at(port, **server), "/chat/completions", b"{}", timeout_s=timeout_s)
+        return await client.complete(server_at(port, **server), "/chat/completions", body, timeout_s=timeout_s)
 
 
 def http(status, body=b"{}", *headers):
@@ -228,6 +228,15 @@ async def test_key_and_body_are_sent_to_the_path():
     assert head.startswith(b"POST /v1/chat/completions HTTP/1.1\r\n")
     assert b"Authorization: Bearer secret-key\r\n" in head
     assert body == b"{}"
+
+
+async def test_large_body_is_sent_in_pieces_with_its_length():
+    body = b"{" + b" " * 3_000_000 + b"}"
+    with answering(http(200, WHOLE)) as (port, requests):
+        assert (await ask(port, body=body)).status == 200
+    ((head, received),) = requests
+    assert received == body
+    assert head.lower().count(b"content-type:") == 1
 
 
 @pytest.mark.parametrize("reuse", [True, False])

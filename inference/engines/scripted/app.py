@@ -19,7 +19,7 @@ from inference.engines.scripted.options import Options
 from inference.engines.scripted.words import last_user_text, pieces
 
 VERSION = "0.32.0+scripted"
-BODY_LIMIT = 64 * 1024 * 1024
+BODY_LIMIT = 320 * 1024 * 1024
 EXIT_ON_REQUEST = 9
 
 

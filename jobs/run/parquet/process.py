@@ -10,16 +10,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import orjson
 
-from anex.core.helper_process import read_exactly
+from anex.core.process import die_with_parent
 from jobs.models import Input
 from jobs.run.claims import Interrupted
-from jobs.run.parquet.pipes import BLOCK, DATA, HEAD, MORE, PIECE_BYTES
+from jobs.run.parquet.parent import Lost, Pipes
+from jobs.run.parquet.pipes import DATA, HEAD, MORE, PIECE_BYTES
 from jobs.run.problems import Problem
 from jobs.run.scope import MAX_ROWS
 from jobs.services.inputs import MAX_INPUT_BYTES
@@ -47,10 +48,6 @@ class Unreadable(Exception):
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__(problems[0].code)
         self.problems = problems
-
-
-class Lost(Exception):
-    """The child ended for a reason that is not the file's."""
 
 
 @contextmanager
@@ -100,15 +97,17 @@ def _ask(
     """
     child = subprocess.Popen(
         COMMAND,
+        bufsize=0,
         cwd=_ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         pass_fds=[file.fileno()],
         start_new_session=True,
+        preexec_fn=die_with_parent(signal.SIGKILL),
     )
     try:
-        return _talk(child, question | {"file": file.fileno()}, write, go_on, _blocks(rows))
+        return _talk(Pipes(child, go_on), question | {"file": file.fileno()}, write, go_on, _blocks(rows))
     except (EOFError, BrokenPipeError):
         died_of = -child.wait()
         if died_of <= 0 or died_of == signal.SIGKILL:
@@ -123,38 +122,24 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
     child.wait()
     for pipe in (child.stdin, child.stdout):
         if pipe:
-            with suppress(BrokenPipeError):  # what was not written yet
-                pipe.close()
+            pipe.close()
 
 
-def _talk(
-    child: "subprocess.Popen[bytes]",
-    question: dict[str, Any],
-    write: Write,
-    go_on: GoOn,
-    blocks: Iterator[bytes],
-) -> int:
-    assert child.stdin
-    assert child.stdout
-    _reply(child.stdin, orjson.dumps(question))
+def _talk(pipes: Pipes, question: dict[str, Any], write: Write, go_on: GoOn, blocks: Iterator[bytes]) -> int:
+    pipes.send(orjson.dumps(question))
     while True:
-        kind, size = HEAD.unpack(read_exactly(child.stdout, HEAD.size))
+        kind, size = HEAD.unpack(pipes.receive(HEAD.size))
         if not go_on():
             raise Interrupted
         if size > max(PIECE_BYTES, _ANSWER_BYTES):
             raise Unreadable([COSTLY])
-        body = read_exactly(child.stdout, size)
+        body = pipes.receive(size)
         if kind == DATA:
             write(body)
         elif kind == MORE:
-            _reply(child.stdin, next(blocks, b""))
+            pipes.send(next(blocks, b""))
         else:
             return _rows(body)
-
-
-def _reply(to_child: IO[bytes], block: bytes) -> None:
-    to_child.write(BLOCK.pack(len(block)) + block)
-    to_child.flush()
 
 
 def _rows(answer: bytes) -> int:

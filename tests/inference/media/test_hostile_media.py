@@ -142,7 +142,7 @@ def test_a_job_of_hostile_headers_is_estimated_by_size_once_patience_is_over() -
 
 def test_a_reader_that_does_not_start_is_no_length(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise every clip would be priced by its size, and nobody would know why."""
-    monkeypatch.setattr(probe, "_child", HelperProcess("inference.media.no_such_module"))
+    monkeypatch.setattr(probe, "_child", HelperProcess("inference.media.no_such_module", limit_s=30))
     with pytest.raises(Unavailable):
         probed(clips.video("mp4"), "mp4")
 

@@ -169,9 +169,10 @@ def test_what_the_references_do_not_price_is_not_countable(model: Model, known: 
 
 def test_items_past_the_rows_limit_are_told() -> None:
     assert surplus([IMAGE] * 4 + [video(3)], model=EMBEDDER) is None
-    assert surplus([IMAGE] * 5, model=EMBEDDER) == (
-        "a row holds at most 4 images for model 'qwen3-vl-embedding-2b', not 5"
-    )
+    told = surplus([IMAGE] * 5, model=EMBEDDER)
+    assert told == "the row carries 5 images: model 'qwen3-vl-embedding-2b' takes at most 4"
+    told = surplus([video(3)] * 2, model=EMBEDDER)
+    assert told == "the row carries 2 video clips: model 'qwen3-vl-embedding-2b' takes at most 1"
     assert surplus([IMAGE] * 50, model=NEMOTRON) is None
 
 

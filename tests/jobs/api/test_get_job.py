@@ -57,6 +57,13 @@ def test_a_new_job_shows_what_was_asked_and_nulls(api, acme):
     }
 
 
+@pytest.mark.parametrize("task", ["embed", "decide"])
+def test_a_job_that_writes_nothing_has_a_cap_of_zero_from_the_start(api, acme, task):
+    body = poll(api, stages.submitted(acme, task_type=task, requested_max_output_tokens=None))
+    assert (body["max_output_tokens"], body["max_tokens"], body["reasoning_budget"]) == (0, 0, None)
+    assert body["est_output_tok"] is None
+
+
 def test_a_quoted_job_shows_its_estimate_and_the_effective_cap(api, acme):
     body = poll(api, stages.quoted(acme, requested_max_output_tokens=None))
     assert (body["est_input_tok"], body["est_output_tok"]) == (120_000, 40_000)

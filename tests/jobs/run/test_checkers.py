@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from multiprocessing.connection import Pipe
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from anex.core.errors import Unavailable
 from inference.catalogue import get
 from inference.requests.options import RowOptions
-from jobs.run import checkers, validation
+from jobs.run import check_child, checkers, validation
 from jobs.run.checkers import CheckerLost, check_spans
 from jobs.run.cutting import Cutter
 from jobs.run.drawing import Sampler
@@ -78,6 +79,28 @@ def test_a_killed_child_leaves_no_verdict(tmp_path: Path) -> None:
 
     with pytest.raises(CheckerLost):
         list(check_spans(scope_of(tmp_path, FILES["good"]), pulse=kill))
+
+
+def test_a_stopped_child_holds_no_check_up_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkers, "SILENCE_SECONDS", 2)
+    stopped: list[int] = []
+
+    def stop() -> None:
+        if not stopped:
+            stopped.append(children_of_this_process()[0])
+            os.kill(stopped[0], signal.SIGSTOP)
+
+    with pytest.raises(CheckerLost):
+        list(check_spans(scope_of(tmp_path, FILES["good"]), pulse=stop))
+    assert not is_alive(stopped[0])
+
+
+def test_a_child_that_takes_long_gives_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_child, "SIGN_SECONDS", 0)
+    mine, theirs = Pipe()
+    with mine, theirs:
+        check_child._signs_of_life(theirs)()
+        assert checkers._receive(mine) is None
 
 
 def test_what_keeps_a_child_from_checking_reaches_its_parent(tmp_path: Path) -> None:

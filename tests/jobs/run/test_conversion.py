@@ -13,6 +13,7 @@ from jobs.run import conversion
 from jobs.run.claims import Interrupted
 from jobs.run.control import run_control
 from jobs.run.parquet import process
+from jobs.run.parquet.parent import Lost
 from jobs.services import erasing, retention
 from jobs.storage import store
 from tests.jobs.run.driver import HandLease, chat_line, claim_one, submit, validate
@@ -133,7 +134,7 @@ def test_child_killed_by_the_machine_is_no_fault_of_the_file(
 ) -> None:
     job = submitted(acme, rows(2))
     monkeypatch.setattr(process, "COMMAND", ["false"])
-    with pytest.raises(process.Lost):
+    with pytest.raises(Lost):
         validate(job)
     job.refresh_from_db()
     assert job.status == "estimating"

@@ -121,5 +121,5 @@ def test_a_worker_that_stops_leaves_the_row(host: https.Server) -> None:
 
 def test_a_surplus_is_refused_before_anything_is_fetched(host: https.Server) -> None:
     error = refusal(*[by_url("image", host.url("/picture.png"))] * 3)
-    assert error.message == "a row holds at most 2 images for model 'scripted-media', not 3"
+    assert error.message == "the row carries 3 images: model 'scripted-media' takes at most 2"
     assert host.requests == []

@@ -1,6 +1,7 @@
 """Rows with pictures and clips, inline and hosted, through the real check, pump, engine and settlement."""
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,18 +17,20 @@ from inference.backends import registry
 from jobs.models import Job, Part
 from jobs.run import fetching
 from jobs.run.pump import Pump
+from jobs.run.turns import ROWS_OF_A_JOB
 from tests import https
 from tests.core.test_ranges import serve_ranges
 from tests.inference.media import clips
 from tests.inference.media.clips import by_url, data_uri, input_audio
 from tests.inference.scripted_server import scripted_server
-from tests.jobs.run.driver import chat_line, validate
+from tests.jobs.run.driver import approve, chat_line, validate
 from tests.jobs.run.driver import submit as submit_lines
-from tests.jobs.run.test_pump import result, run
+from tests.jobs.run.test_pump import result, run, wait_for, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PNG, MP4, WAV = clips.picture("png"), clips.video("mp4"), clips.audio("wav")
+GONE = b"HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n"
 TEXT = {"type": "text", "text": "say it"}
 
 
@@ -146,7 +149,7 @@ def test_embedding_rows_with_media_become_vectors(
     assert (job.status, job.success_rows, job.error_rows) == ("done", 3, 1)
     found = result(job)
     assert [len(line["response"]["body"]["data"][0]["embedding"]) for line in found[:3]] == [384] * 3
-    assert found[3]["error"] == "a row holds at most 4 images for model 'scripted-embed', not 5"
+    assert found[3]["error"] == "the row carries 5 images: model 'scripted-embed' takes at most 4"
     assert sums(job) == (6 + 64) + (6 + 2 + 64 + 3 * 81) + 3
     assert 1 <= (job.charge_cents or 0) <= (job.quote_cents or 0)
 
@@ -190,6 +193,25 @@ def test_hostile_media_fails_its_row_alone_and_free(
     assert not any("secret" in sentence for sentence in sentences)
     (good,) = Part.objects.filter(chunk__job=job, success_rows=1).values_list("cost_nano", flat=True)[:1]
     assert sum(Part.objects.filter(chunk__job=job).values_list("cost_nano", flat=True)) == good
+
+
+def test_hosts_that_dawdle_hold_up_no_other_job(
+    acme: Organization, media_engine: None, host: https.Server, pump: Pump
+) -> None:
+    answered = threading.Event()
+    host.handlers["/slow.mp3"] = lambda _, peer: (answered.wait(20), peer.sendall(GONE))  # type: ignore[assignment]
+    clip = by_url("audio", host.url("/slow.mp3"), duration_seconds=1)
+    lines = "\n".join(chat_line(f"row-{place}", [TEXT, clip]) for place in range(64)).encode()
+    slow = wait_for(submit_lines(acme, lines, model_id="scripted-media"), "cost_ready")
+    approve(slow)
+    wait_until(lambda: len(host.requests) == ROWS_OF_A_JOB)
+    picture = [TEXT, by_url("image", host.url("/picture"))]
+    lines_of_another = [chat_line(f"row-{place}", picture if place % 2 else "say it") for place in range(20)]
+    other = run(acme, lines_of_another, model_id="scripted-media")
+    assert (other.status, other.result_rows, other.error_rows) == ("done", 20, 0)
+    assert len([request for request in host.requests if request.path == "/slow.mp3"]) == ROWS_OF_A_JOB
+    answered.set()
+    assert wait_for(slow, "done").error_rows == 64
 
 
 def test_a_clip_of_one_frame_fails_the_job_before_it_is_paid(acme: Organization, media_engine: None) -> None:

@@ -10,15 +10,16 @@ from anex.core.actors import system
 from billing.selectors import balances
 from inference.backends import registry
 from jobs.models import Job
-from jobs.run import cutting
+from jobs.run import claims, cutting, finalization
 from jobs.run.claims import Claim, Interrupted
 from jobs.run.control import run_control
 from jobs.run.parquet import process
+from jobs.run.parquet.parent import Lost
 from jobs.services import retries
 from jobs.storage import store
 from tests.inference.scripted_server import ScriptedServer
 from tests.jobs.run import finished
-from tests.jobs.run.driver import approve, submit, validate
+from tests.jobs.run.driver import HandLease, approve, submit, validate
 from tests.jobs.run.finished import finish
 from tests.jobs.run.parquet.files import packed, rows, unpacked
 from tests.jobs.run.test_pump import result as lines_of
@@ -108,19 +109,42 @@ def test_retry_of_failed_rows_is_a_parquet_job_with_their_columns(
 
 
 @pytest.mark.usefixtures("served")
-@pytest.mark.parametrize("fault", ["input deleted", "child lost"])
+@pytest.mark.parametrize("fault", ["input deleted", "child lost again and again"])
 def test_rows_are_delivered_as_json_lines_where_the_file_cannot_be_read_any_more(
     acme: Organization, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
+    def until_it_ends(claim: Claim) -> None:
+        for _ in range(finalization.TRIES - claim.claims):
+            with pytest.raises(Lost):
+                run_control(claim)
+            claims.release(claim, blameless=False)
+            (claim,) = claims.claim(HandLease(), region="world", kinds=["finalize"], models=[], limit=1)
+        run_control(claim)
+
     job = quoted(acme, rows(2))
     if fault == "input deleted":
         store().delete([job.input.key])
     else:
         monkeypatch.setattr(process, "COMMAND", ["false"])
+        monkeypatch.setattr(finished, "run_control", until_it_ends)
     job = finish(job, {0: "success", 1: "success"})
     assert (job.status, job.result_rows) == ("done", 2)
     assert [line["custom_id"] for line in lines_of(job)] == ["row-0", "row-1"]
     assert len(list(store().list(f"jobs/{job.pk}/result"))) == 1
+
+
+@pytest.mark.usefixtures("served")
+def test_result_whose_reader_was_killed_is_parquet_all_the_same(
+    acme: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost_once(claim: Claim) -> None:
+        with monkeypatch.context() as killed, pytest.raises(Lost):
+            killed.setattr(process, "COMMAND", ["false"])
+            run_control(claim)
+        run_control(claim)
+
+    monkeypatch.setattr(finished, "run_control", lost_once)
+    assert result(finished.finish(quoted(acme, rows(2)), {0: "success", 1: "success"})).num_rows == 2
 
 
 @pytest.mark.usefixtures("served")

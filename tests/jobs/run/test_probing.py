@@ -12,15 +12,16 @@ from anex.core.usage import Usage
 from inference.media.probe import Patience
 from inference.requests import rows as requests
 from jobs.models import Job
-from jobs.run import context, fetching, probing
+from jobs.run import claims, context, fetching, probing, validation
 from jobs.run.claims import Interrupted
+from jobs.run.control import run_control
 from jobs.run.cutting import Cut
 from jobs.run.totals import Checked
 from jobs.storage import keys, store
 from tests import https
 from tests.inference.media import clips
 from tests.inference.media.clips import by_url
-from tests.jobs.run.driver import chat_line, submit, validate
+from tests.jobs.run.driver import HandLease, chat_line, claim_one, submit, validate
 from tests.jobs.run.test_media import serve
 
 MP4 = clips.video("mp4")
@@ -110,20 +111,7 @@ def test_a_host_that_tells_nothing_of_use_leaves_the_row_at_its_ceiling(
     TOLD_NOTHING[name](host)
     job = check(acme, by_url("video", host.url("/clip")))
     assert (job.status, job.est_input_tokens) == ("cost_ready", PROMPT + CEILING)
-    assert store().stat(keys.media_lengths(job.pk)) is None
-
-
-def test_what_a_broken_off_check_was_told_is_forgotten(acme: Organization, host: https.Server) -> None:
-    """Otherwise a row priced at the ceiling would be held to a length that its price never knew."""
-    serve(host, "/clip.mp4", MP4)
-    line = chat_line("row", [by_url("video", host.url("/clip.mp4"))]).encode()
-    job = submit(acme, line, model_id="scripted-media")
-    cuts = [Cut(first_row=0, row_count=1, line=1, start=0, end=len(line))]
-    checked = Checked(media=Usage(CEILING, clips=1, video_ms=60_000), media_rows=1)
-    probing.refine(context.load(job.pk), checked, cuts, go_on=lambda: True)
-    host.answer("/clip.mp4", 404, b"")
-    assert validate(job).est_input_tokens == PROMPT + CEILING
-    assert context.load(job.pk).lengths == {}
+    assert not list(store().list(f"{keys.job_prefix(job.pk)}media"))
 
 
 def test_a_host_that_serves_no_ranges_tells_a_size(acme: Organization, host: https.Server) -> None:
@@ -151,9 +139,34 @@ def test_nobody_is_asked_once_the_time_is_over(
 
 def test_a_worker_that_stops_is_not_held_up(acme: Organization, host: https.Server) -> None:
     job = submit(acme, chat_line("row", [by_url("video", host.url("/clip.mp4"))]).encode(), model_id="scripted-media")
+    claim = claim_one(HandLease(), "validate", model_id="scripted-media")
+    assert claim
     with pytest.raises(Interrupted):
         cuts = [Cut(first_row=0, row_count=1, line=1, start=0, end=job.input.size_bytes or 0)]
-        probing.refine(context.load(job.pk), Checked(media=Usage(clips=1)), cuts, go_on=lambda: False)
+        probing.refine(claim, context.load(job.pk), Checked(media=Usage(clips=1)), cuts, go_on=lambda: False)
+
+
+@pytest.mark.parametrize("same_worker", [True, False])
+def test_lengths_of_a_check_that_was_made_again_do_not_count(
+    acme: Organization, host: https.Server, monkeypatch: pytest.MonkeyPatch, same_worker: bool
+) -> None:
+    """Otherwise a row priced at the ceiling would be held to a length that its price never knew."""
+    serve(host, "/clip.mp4", MP4)
+    job = submit(acme, chat_line("row", [by_url("video", host.url("/clip.mp4"))]).encode(), model_id="scripted-media")
+    lease = HandLease()
+    claim = claim_one(lease, "validate", model_id="scripted-media")
+    assert claim
+    with monkeypatch.context() as killed, pytest.raises(ZeroDivisionError):
+        killed.setattr(validation, "_commit", lambda *_: 1 / 0)
+        run_control(claim)
+    claims.release(claim)
+    host.answer("/clip.mp4", 404, b"")
+    again = claim_one(lease if same_worker else HandLease(), "validate", model_id="scripted-media")
+    assert again
+    run_control(again)
+    job.refresh_from_db()
+    assert (job.status, job.est_input_tokens) == ("cost_ready", PROMPT + CEILING)
+    assert context.load(job.pk).lengths == {}
 
 
 def test_a_clip_that_grew_since_it_was_priced_fails_its_row(acme: Organization, host: https.Server) -> None:

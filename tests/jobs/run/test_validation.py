@@ -143,6 +143,24 @@ def test_a_given_cap_that_does_not_fit_beside_the_longest_row_names_the_row(acme
     assert "lower max_output_tokens" in reason(job)
 
 
+# A scripted chat row of n words is n + 6 tokens; the context is 32,768.
+TOO_LONG = {
+    "past the context": (32_763, None, "row_too_long", "32,769 input tokens exceeds the 32,768-token maximum"),
+    "the context alone": (32_762, None, "no_room_for_answer", "its 32,768 input tokens leave no room for an answer"),
+    "the context alone under a cap": (32_762, 5, "no_room_for_answer", "leave no room for an answer"),
+    "with its answer": (32_758, 5, "answer_too_long", "32,764 input tokens and up to 5 output tokens exceed"),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LONG)
+def test_a_row_that_does_not_fit_says_which_of_its_parts_is_too_much(acme: Organization, name: str) -> None:
+    words, cap, code, sentence = TOO_LONG[name]
+    job = validate(submit(acme, chat_line("x", "word " * words).encode(), requested_max_output_tokens=cap))
+    (error,) = json.loads(storage.store().read(keys.failure(job.pk)))["errors"]
+    assert (error["code"], error["line"], error["param"]) == (code, 1, "body.messages")
+    assert sentence in reason(job)
+
+
 def test_a_custom_id_as_long_as_its_line_is_quoted_by_its_beginning(acme: Organization) -> None:
     lines = [chat_line("x" * 1_000_000), chat_line("x" * 1_000_000), chat_line("y" * 64), chat_line("y" * 64)]
     job = validate(submit(acme, "\n".join(lines).encode()))

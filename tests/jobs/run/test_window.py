@@ -1,6 +1,7 @@
 """Places in the window: bounded, given back once, and never waited for after a halt."""
 
 import asyncio
+import uuid
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from typing import Any
@@ -8,8 +9,10 @@ from typing import Any
 import pytest
 
 from inference.backends.registry import Server
-from jobs.run import window as window_module
+from jobs.run.turns import ROWS_OF_A_JOB
 from jobs.run.window import Place, Window
+
+JOB = uuid.uuid4()
 
 
 def server(number: int = 1, *, concurrency: int = 2) -> Server:
@@ -138,7 +141,7 @@ def test_fetched_bytes_hold_up_new_rows_and_fetches_but_not_the_rows_that_hold_t
         window = window_of(server(concurrency=9))
         with window.holding(1000):
             entering = asyncio.create_task(window.acquire(1))
-            fetching = asyncio.create_task(window.fetching().__aenter__())
+            fetching = asyncio.create_task(window.fetching(JOB).__aenter__())
             assert not await settled(entering)
             assert not await settled(fetching)
             with window.retrying():
@@ -149,14 +152,44 @@ def test_fetched_bytes_hold_up_new_rows_and_fetches_but_not_the_rows_that_hold_t
     run(steps())
 
 
-def test_few_rows_are_fetched_at_once() -> None:
+def test_few_rows_of_a_job_are_fetched_at_once_and_hold_up_that_job_alone() -> None:
     async def steps() -> None:
         window = window_of(server())
         async with AsyncExitStack() as fetches:
-            for _ in range(window_module.FETCHING_ROWS):
-                await fetches.enter_async_context(window.fetching())
-            late = asyncio.create_task(window.fetching().__aenter__())
+            for _ in range(ROWS_OF_A_JOB):
+                await fetches.enter_async_context(window.fetching(JOB))
+            assert window.turns.held_up() == set()
+            late = asyncio.create_task(window.fetching(JOB).__aenter__())
             assert not await settled(late)
+            assert window.turns.held_up() == {JOB}
+            async with window.fetching(uuid.uuid4()):
+                pass
         await late
+        assert window.turns.held_up() == set()
+
+    run(steps())
+
+
+def test_a_row_that_leaves_its_place_keeps_its_bytes_and_comes_back_before_new_rows() -> None:
+    async def steps() -> None:
+        window = window_of(server(concurrency=1), max_bytes=10)
+        large = await taken(window, 50)
+        large.leave()
+        waiting = asyncio.create_task(window.acquire(1))
+        assert not await settled(waiting)  # the bytes are all taken
+        assert await large.come_back(halted=lambda: False)
+        large.release()
+        (await waiting).release()
+        small = await taken(window)
+        small.leave()
+        other = await taken(window)
+        new = asyncio.create_task(window.acquire(1))
+        back = asyncio.create_task(small.come_back(halted=lambda: False))
+        assert not await settled(back)
+        other.release()
+        assert await settled(back)
+        assert not await settled(new)
+        small.release()
+        assert await settled(new)
 
     run(steps())

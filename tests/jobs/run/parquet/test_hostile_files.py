@@ -8,8 +8,10 @@ import sys
 import pyarrow as pa
 import pytest
 
-from jobs.run.parquet import process
-from jobs.run.parquet.process import COSTLY, Lost, Unreadable
+from jobs.run.claims import Interrupted
+from jobs.run.parquet import parent, process
+from jobs.run.parquet.parent import Lost
+from jobs.run.parquet.process import COSTLY, Unreadable
 from jobs.run.problems import Problem
 from tests.jobs.run.parquet.files import converted, opened, packed, refused, rows
 
@@ -169,3 +171,27 @@ def test_child_can_open_nothing() -> None:
         "    raise SystemExit(3)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=process._ROOT, check=False).returncode == 0
+
+
+STOPS = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
+CHATTERS = "import time; print(end='D', flush=True); time.sleep(60)"
+
+
+@pytest.mark.parametrize("code", [STOPS, CHATTERS])
+def test_child_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    monkeypatch.setattr(process, "COMMAND", [sys.executable, "-c", code])
+    monkeypatch.setattr(parent, "LOOK_SECONDS", 0.01)
+    with opened(GOOD) as file, pytest.raises(Interrupted):
+        process.convert(file, task="chat", url="/", size=1, write=bytes, go_on=lambda: False)
+    monkeypatch.setattr(parent, "STEP_SECONDS", 0.1)
+    with opened(GOOD) as file, pytest.raises(Lost, match="hangs"):
+        process.convert(file, task="chat", url="/", size=1, write=bytes, go_on=lambda: True)
+
+
+def test_child_that_does_not_listen_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import sys, time; sys.stdout.buffer.write(b'M\\0\\0\\0\\0'); sys.stdout.flush(); time.sleep(60)"
+    monkeypatch.setattr(process, "COMMAND", [sys.executable, "-c", code])
+    monkeypatch.setattr(parent, "STEP_SECONDS", 0.5)
+    wanted = [(0, b"x" * 2_000_000 + b"\n")]
+    with opened(GOOD) as file, pytest.raises(Lost, match="hangs"):
+        process.join(file, wanted, task="chat", write=bytes, go_on=lambda: True)

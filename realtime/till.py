@@ -1,0 +1,97 @@
+"""What a process needs to sell realtime requests: opened once in its event loop, asked by all handlers, closed."""
+
+import asyncio
+import logging
+from collections import Counter
+from contextlib import suppress
+from functools import partial
+
+from anex.core.errors import TooManyRequests
+from anex.core.usage import Usage
+from billing.pricing import PriceCard
+from billing.requests import Ended
+from realtime.admission import Admission
+from realtime.database import Away, Database
+from realtime.holder import Holder
+from realtime.meter import Admitted, Meter
+from realtime.settlement import Writer
+
+log = logging.getLogger(__name__)
+
+# How long an answer's end waits at most for its slot to be free.
+FREED_S = 0.25
+
+
+class Till:
+    """Admits requests and sees to it that each is settled."""
+
+    def __init__(self) -> None:
+        self._database = Database()
+        self._holder = Holder(self._database)
+        self._writer = Writer(self._database)
+        self._admission = Admission(self._database, self._holder, self._writer)
+        self._open: dict[str, Meter] = {}
+        self._by_model: Counter[str] = Counter()
+        self._renewing: asyncio.Task[None] | None = None
+        self._writing: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Connect, and start to renew and to write. While the database is away, requests get 503."""
+        await self._database.open()
+        try:
+            await self._holder.renew()
+        except Away as error:
+            log.warning("no requests are admitted yet: %s", error)
+        self._renewing = asyncio.create_task(self._holder.run())
+        self._writing = asyncio.create_task(self._writer.run())
+
+    async def admit(
+        self, header: str | None, *, surface: str, card: PriceCard, most: Usage, model_limit: int | None = None
+    ) -> Meter:
+        """The meter of a request that may run; enter it before anything is awaited. Raises as `Admission.admit`.
+
+        `model_limit` is how many requests of the model this process takes at once (429 beyond it).
+        """
+        model = card.model
+        if model_limit is not None and self._by_model[model] >= model_limit:
+            raise TooManyRequests(
+                f"The model '{model}' answers {model_limit:,} requests at once, and does. Try again in a second.",
+                retry_after=1,
+            )
+        self._by_model[model] += 1
+        try:
+            admitted = await self._admission.admit(header, surface=surface, card=card, most=most)
+        except BaseException:
+            self._by_model[model] -= 1
+            raise
+        meter = Meter(admitted, partial(self._settle, model), self._freed)
+        self._open[admitted.source] = meter
+        return meter
+
+    async def close(self, *, patience_s: float = 10.0) -> None:
+        """Write what is to be settled and let go of the rest. What still runs has failed: it is free."""
+        for meter in list(self._open.values()):
+            meter.end("failed")
+        self._writer.close()
+        if self._writing and self._renewing:
+            await asyncio.wait([self._writing], timeout=patience_s)
+            for task in (self._writing, self._renewing):
+                task.cancel()
+            await asyncio.gather(self._writing, self._renewing, return_exceptions=True)
+        self._writer.abandon()
+        try:
+            await self._holder.retire()
+        except Away as error:
+            log.warning("this process could not retire: %s", error)
+        await self._database.close()
+
+    async def _freed(self, admitted: Admitted) -> None:
+        if self._admission.is_crowded(admitted.caller.organization_id):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FREED_S):
+                    await self._writer.written(admitted.source)
+
+    def _settle(self, model: str, ended: Ended) -> None:
+        del self._open[ended.source]
+        self._by_model[model] -= 1
+        self._writer.put(ended)

@@ -1,0 +1,235 @@
+"""Nothing is lost and nothing paid twice, whatever the database answers and however many run at once."""
+
+import asyncio
+import random
+import threading
+
+import psycopg
+import pytest
+from django.db import connection, transaction
+
+from accounts.models import Organization
+from accounts.services import organizations
+from anex.core.actors import system
+from anex.core.errors import InvalidRequest, PaymentRequired, TooManyRequests, Unavailable
+from anex.core.usage import Usage
+from billing.models import Account, Transfer, UsageRecord
+from billing.selectors import balances
+from billing.services import corrections
+from realtime import settlement
+from realtime.database import Away, Database
+from tests.factories import grant_credits, make_key, make_organization
+from tests.realtime.tills import (
+    CENT,
+    USED,
+    admit,
+    check_books,
+    in_django,
+    opened,
+    reap,
+    with_till,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def without_limit(organization: Organization) -> None:
+    organizations.limit_in_flight(organization_id=organization.pk, limit=1_000, actor=system("tests"), reason="r")
+
+
+class Flaky(Database):
+    """Loses answers: a statement is done, or not, and its caller hears of neither."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.random = random.Random(seed)
+
+    async def ask(self, statement, values):
+        """Sometimes fails before, sometimes after it was done."""
+        if "renew" in statement or "reap" in statement:
+            return await super().ask(statement, values)
+        if self.random.random() < 0.2:
+            raise Away("before", sent=True)
+        rows = await super().ask(statement, values)
+        if "settle" in statement and self.random.random() < 0.4:
+            raise Away("after", sent=True)
+        if "admit" in statement and self.random.random() < 0.2:
+            raise Away("after", sent=True)
+        return rows
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_lost_answer_loses_or_doubles_a_settlement(key, seed, monkeypatch):
+    monkeypatch.setattr("realtime.till.Database", lambda: Flaky(seed))
+    monkeypatch.setattr(settlement, "LONGEST_WAIT_S", 0.05)
+    organization = Organization.objects.get()
+    without_limit(organization)
+    paid = [0]
+
+    async def one(till):
+        try:
+            with await admit(till, key) as meter:
+                meter.report(USED)
+                await asyncio.sleep(0.001)
+            paid[0] += 1
+        except Unavailable:
+            pass
+
+    async def scene():
+        async with opened(patience_s=60) as till:
+            for _ in range(20):
+                await asyncio.gather(*(one(till) for _ in range(4)))
+
+    asyncio.run(scene())
+    assert paid[0] > 20
+    assert Transfer.objects.filter(kind="charge").count() == paid[0]
+    check_books(organization)
+
+
+def test_sessions_that_end_in_the_middle_lose_nothing(key):
+    """As a restart of the server does, again and again, while requests come and go."""
+    organization = Organization.objects.get()
+    counts = {"answered": 0, "away": 0}
+    without_limit(organization)
+
+    async def one(till):
+        try:
+            with await admit(till, key) as meter:
+                meter.report(USED)
+                await asyncio.sleep(0.005)
+            counts["answered"] += 1
+        except Unavailable as error:
+            assert error.retry_after == 1
+            counts["away"] += 1
+
+    def cut():
+        with psycopg.connect(**connection.get_connection_params() | {"autocommit": True}) as own:
+            own.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = %s AND query LIKE %s AND pid <> pg_backend_pid()",
+                [connection.settings_dict["NAME"], "%billing_realtime%"],
+            )
+
+    async def scene():
+        async with opened(patience_s=60) as till:
+            for _ in range(12):
+                waves = [asyncio.create_task(one(till)) for _ in range(20)]
+                await asyncio.to_thread(cut)
+                await asyncio.gather(*waves)
+            for _ in range(5):
+                await one(till)
+                await asyncio.sleep(0.05)
+
+    asyncio.run(scene())
+    assert counts["answered"] > 12
+    assert Transfer.objects.filter(kind="charge").count() == counts["answered"]
+    check_books(organization)
+
+
+async def live(till, key, dice, ended):
+    """One request that ends in some way."""
+    try:
+        with await admit(till, key) as meter:
+            ended["admitted"] += 1
+            await asyncio.sleep(dice.random() * 0.004)
+            meter.report(Usage(input_tokens=dice.randrange(150), output_tokens=dice.randrange(60)))
+            error = dice.choice([None, asyncio.CancelledError(), InvalidRequest("no"), RuntimeError("died")])
+            if error:
+                raise error
+            await meter.finish()
+    except PaymentRequired:
+        ended["poor"] += 1
+    except (asyncio.CancelledError, InvalidRequest, RuntimeError, TooManyRequests):
+        pass
+
+
+def test_random_lives_keep_the_books(key):
+    """Many at once in two processes, ending in every way, under a watch, until the balance runs out."""
+    organization = Organization.objects.get()
+    corrections.adjust(
+        organization_id=organization.pk, cents=150 - 10_000, reason="r", source="less", actor=system("tests")
+    )
+    dice = random.Random(7)
+    ended = {"admitted": 0, "poor": 0}
+    stop = []
+
+    async def worker(till):
+        for _ in range(25):
+            await live(till, key, dice, ended)
+
+    def watch():
+        while not stop:
+            assert balances.get(organization.pk).available_nano >= 0
+            assert Account.objects.get(organization=organization).in_flight <= 8
+            assert reap(0) == 0
+
+    async def scene():
+        async with opened() as first, opened() as second:
+            watching = asyncio.create_task(in_django(watch))
+            await asyncio.gather(*(worker(till) for till in (first, second) for _ in range(4)))
+            stop.append(True)
+            await watching
+
+    asyncio.run(scene())
+    assert ended["poor"] > 0
+    assert UsageRecord.objects.count() == ended["admitted"]
+    check_books(organization)
+
+
+def test_locked_account_holds_up_nobody_else_and_is_settled_when_it_is_free(key):
+    locked = Organization.objects.get()
+    other = make_organization("Globex")
+    grant_credits(other)
+    theirs = make_key(other)
+    release = threading.Event()
+
+    def lock(taken):
+        with transaction.atomic():
+            Account.objects.select_for_update().get(organization=locked)
+            taken()
+            release.wait(20)
+
+    async def scene(till):
+        meters = [await admit(till, one) for one in (key, theirs)]
+        taken = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        locking = asyncio.create_task(in_django(lock, lambda: loop.call_soon_threadsafe(taken.set)))
+        await taken.wait()
+        for meter in meters:
+            meter.report(USED)
+            meter.end("answered")
+        async with asyncio.timeout(15):
+            await till._writer.written(meters[1].admitted.source)
+        with pytest.raises(Unavailable):
+            await admit(till, key)
+        release.set()
+        await locking
+
+    with_till(scene)
+    for organization in (locked, other):
+        assert UsageRecord.objects.get(organization=organization).amount_nano == 2 * CENT
+        check_books(organization)
+
+
+def test_what_cannot_be_written_before_the_end_is_told_to_the_log_and_lost(key, caplog):
+    organization = Organization.objects.get()
+
+    class Gone(Database):
+        async def ask(self, statement, values):
+            if "settle" in statement:
+                raise Away("gone", sent=False)
+            return await super().ask(statement, values)
+
+    async def scene():
+        async with opened(patience_s=0.1) as till:
+            till._writer._database = Gone()
+            for _ in range(3):
+                with await admit(till, key) as meter:
+                    meter.report(USED)
+
+    asyncio.run(scene())
+    assert caplog.text.count("not settled before the end") == 3
+    assert key.secret not in caplog.text
+    assert reap(31) == 3
+    check_books(organization)
+    assert balances.get(organization.pk).balance_nano == 10_000 * CENT

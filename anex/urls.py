@@ -20,6 +20,5 @@ urlpatterns = [
     path("", include("accounts.urls")),
     path("", include("billing.urls")),
     path("batch/v1/", include("jobs.urls")),
-    path("realtime/v1/", include("realtime.urls")),
     path("v1/", include("billing.api.urls")),
 ]

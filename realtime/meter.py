@@ -95,19 +95,23 @@ class Meter:
         if self.end(status):
             await self._freed(self.admitted)
 
+    def billed(self) -> Usage:
+        """What the request would pay for if it ended now, answered."""
+        most = self.admitted.most
+        if self._reported is None:
+            return requests.own_count(most, pieces=self._pieces)
+        return requests.believed(self._reported, most)
+
     def _used(self, status: Status) -> Usage | None:
         """What is paid for; None where nothing is."""
-        most = self.admitted.most
         if status in ("refused", "failed"):
             return None
-        if self._reported is None:
+        most, told, used = self.admitted.most, self._reported, self.billed()
+        if told is None:
             if status == "left" and not self._pieces:
                 return None
             log.warning("%s: the server reported no usage; our own count is billed", self.admitted.source)
-            return requests.own_count(most, pieces=self._pieces)
-        used = requests.believed(self._reported, most)
-        told = self._reported
-        if (told.input_tokens, told.cached_tokens, told.output_tokens) != (
+        elif (told.input_tokens, told.cached_tokens, told.output_tokens) != (
             used.input_tokens,
             used.cached_tokens,
             used.output_tokens,

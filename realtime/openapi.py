@@ -16,13 +16,15 @@ MEANINGS = {
     "403": "The organization is suspended, or this key or organization may not do this.",
     "404": "Unknown model.",
     "405": "The path does not take this method.",
+    "408": "The body did not arrive in time.",
     "413": "Too many bytes.",
-    "415": "The body is not application/json.",
+    "415": "The body is not application/json, or is compressed where that is not taken.",
     "422": "The Authorization header is missing, a field does not fit, or the model refuses a question.",
     "429": "Too many requests at once; wait as Retry-After says.",
     "501": "The model exists and is not served in realtime.",
     "502": "The model's server failed to answer.",
-    "503": "The realtime API is frozen, or a check could not be made just now.",
+    "503": "The realtime API is frozen, no server of the model answers, or a check could not be made just now.",
+    "504": "No answer within 280 seconds.",
 }
 # What a call without a key may meet, and refusals that have several bodies: the edge answers a 429 of its own.
 ANYBODY = ("405", "429")

@@ -84,11 +84,25 @@ class Gone(AnexError):
     code = "gone"
 
 
+class TimedOut(AnexError):
+    """408: the request did not arrive in time."""
+
+    status = 408
+    code = "request_timeout"
+
+
 class TooLarge(AnexError):
     """413: more bytes than allowed."""
 
     status = 413
     code = "too_large"
+
+
+class WrongMediaType(AnexError):
+    """415: the body is of a type or an encoding that is not taken here."""
+
+    status = 415
+    code = "unsupported_media_type"
 
 
 class Misdirected(AnexError):
@@ -117,6 +131,31 @@ class InsufficientQuota(AnexError):
 
     status = 429
     code = "insufficient_quota"
+
+
+class UpstreamFailed(AnexError):
+    """502: the model's server gave no usable answer."""
+
+    status = 502
+    code = "upstream_error"
+
+
+class AnswerTooSlow(AnexError):
+    """504: no answer within the time an answer may take."""
+
+    status = 504
+    code = "timeout"
+
+
+class MethodNotAllowed(AnexError):
+    """405: the path takes the methods `allowed` alone."""
+
+    status = 405
+    code = "method_not_allowed"
+
+    def __init__(self, *allowed: str) -> None:
+        super().__init__(f"Use {' or '.join(allowed)} here.")
+        self.allowed = allowed
 
 
 class Unavailable(AnexError):

@@ -1,7 +1,5 @@
 """Views of the OpenAI-compatible host: key authentication, and errors as `{"error": {"message", "type", "code"}}`."""
 
-from typing import Any, Final
-
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,13 +9,7 @@ from accounts.callers import Caller
 from accounts.drf import KeyAuthentication, sentence
 from accounts.services import keys
 from anex.core.errors import AnexError, Unauthenticated
-
-_TYPES: Final = {
-    401: "authentication_error",
-    402: "insufficient_quota",
-    403: "permission_error",
-    429: "rate_limit_error",
-}
+from anex.core.openai_errors import error_object
 
 
 class BearerKey(KeyAuthentication):
@@ -45,15 +37,11 @@ class OpenAIView(APIView):
 
 
 def _render(status: int, message: str, code: str, error: AnexError | None) -> Response:
-    body: dict[str, Any] = {
-        "message": message,
-        "type": _TYPES.get(status, "invalid_request_error" if status < 500 else "server_error"),
-        "code": code,
-        "param": error.param if error else None,
-    }
+    param, extra = (error.param, error.extra) if error else (None, None)
+    body = {"error": error_object(status, message, code, param=param, extra=extra)}
     headers = {}
     if error and error.retry_after is not None:
         headers["Retry-After"] = str(error.retry_after)
     if isinstance(error, Unauthenticated):
         headers["WWW-Authenticate"] = "Bearer"
-    return Response({"error": body | (error.extra if error else {})}, status=status, headers=headers)
+    return Response(body, status=status, headers=headers)

@@ -1,5 +1,8 @@
 """The one HTTP client for model servers: OpenAI-compatible ones and System One ones."""
 
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from io import BytesIO
 from types import TracebackType
 from typing import Self
@@ -17,6 +20,8 @@ MOST_ANSWER_BYTES = 64 * 1024 * 1024
 PIECE_BYTES = 1024 * 1024
 # Shorter than the 5 s after which vLLM closes an idle connection: no request is sent into a closing one.
 KEEP_ALIVE_S = 3.0
+# How long the end of a stream is waited for once all that matters was read.
+FINISH_S = 0.1
 
 
 class Client:
@@ -58,32 +63,98 @@ class Client:
         # Not in a thread: decoding holds the interpreter's lock, so the event loop would wait all the same.
         return read_answer(status, raw, input_bound=input_bound, output_bound=output_bound)
 
+    @asynccontextmanager
+    async def stream(self, server: Server, path: str, body: bytes, *, silence_s: float) -> AsyncIterator["Stream"]:
+        """Post `body` and read the answer as it comes, until the block is left; what has not come then is given up.
+
+        Raises as `complete` does before the block begins, and in it where blocks are read. The server may be silent for
+        `silence_s` seconds.
+        """
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=silence_s)
+        with _faults(silence_s) as seen:
+            response = await self._request(server, path, body, timeout)
+            seen.answered = True
+        try:
+            with _faults(silence_s, answered=True):
+                check_status(response.status, response.headers, now=clock.now())
+            yield Stream(response, silence_s)
+        finally:
+            response.close()
+
     async def _post(self, server: Server, path: str, body: bytes, timeout_s: float) -> tuple[int, bytes]:
+        timeout = aiohttp.ClientTimeout(total=timeout_s, connect=CONNECT_TIMEOUT_S)
+        with _faults(timeout_s) as seen:
+            async with await self._request(server, path, body, timeout) as response:
+                seen.answered = True
+                check_status(response.status, response.headers, now=clock.now())
+                return response.status, await _read(response)
+
+    async def _request(
+        self, server: Server, path: str, body: bytes, timeout: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
         headers = {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}
         if not server.reuse_connections:
             headers["Connection"] = "close"
-        answered = False
-        try:
-            async with self._session.post(
-                server.base_url + path,
-                # Otherwise the whole of a row of 200 MB would be copied for the socket at once, on the event loop.
-                data=BytesIO(body) if len(body) > PIECE_BYTES else body,
-                headers=headers,
-                allow_redirects=False,
-                timeout=aiohttp.ClientTimeout(total=timeout_s, connect=CONNECT_TIMEOUT_S),
-            ) as response:
-                answered = True
-                check_status(response.status, response.headers, now=clock.now())
-                return response.status, await _read(response)
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise ServerLost("The model server cannot be reached.", sent=False) from error
-        except TimeoutError as error:
-            raise ServerFailed(f"The model server did not answer in {timeout_s:g} s.") from error
-        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, ConnectionError) as error:
-            when = "in the middle of its answer" if answered else "before it answered"
-            raise ServerLost(f"The model server closed the connection {when}.", sent=True) from error
-        except aiohttp.ClientError as error:
-            raise ServerFailed("The model server's answer is not HTTP.") from error
+        return await self._session.post(
+            server.base_url + path,
+            # Otherwise the whole of a row of 200 MB would be copied for the socket at once, on the event loop.
+            data=BytesIO(body) if len(body) > PIECE_BYTES else body,
+            headers=headers,
+            allow_redirects=False,
+            timeout=timeout,
+        )
+
+
+class Stream:
+    """An answer that is still coming in."""
+
+    def __init__(self, response: aiohttp.ClientResponse, silence_s: float) -> None:
+        self._response = response
+        self._silence_s = silence_s
+
+    @property
+    def status(self) -> int:
+        """200, or the status of a refusal of the request."""
+        return self._response.status
+
+    async def read(self) -> bytes:
+        """The bytes that came since, at least one; empty at the end. Raises ServerFailed and ServerLost."""
+        with _faults(self._silence_s, answered=True):
+            return await self._response.content.readany()
+
+    async def whole(self) -> bytes:
+        """All that is left. Raises ServerFailed and ServerLost."""
+        with _faults(self._silence_s, answered=True):
+            return await _read(self._response)
+
+    async def finish(self) -> None:
+        """Read the end of an answer that is complete, so that its connection serves again; for a moment at most."""
+        with suppress(aiohttp.ClientError, TimeoutError, ConnectionError):
+            async with asyncio.timeout(FINISH_S):
+                while await self._response.content.readany():
+                    pass
+
+
+class _Seen:
+    def __init__(self, answered: bool) -> None:
+        self.answered = answered
+
+
+@contextmanager
+def _faults(timeout_s: float, *, answered: bool = False) -> Iterator[_Seen]:
+    """What aiohttp raises, as the faults of a model server."""
+    seen = _Seen(answered)
+    try:
+        yield seen
+    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+        raise ServerLost("The model server cannot be reached.", sent=False) from error
+    except TimeoutError as error:
+        raise ServerFailed(f"The model server did not answer in {timeout_s:g} s.") from error
+    except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, ConnectionError) as error:
+        when = "in the middle of its answer" if seen.answered else "before it answered"
+        raise ServerLost(f"The model server closed the connection {when}.", sent=True) from error
+    except aiohttp.ClientError as error:
+        raise ServerFailed("The model server's answer is not HTTP.") from error
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

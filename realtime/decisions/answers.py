@@ -7,10 +7,18 @@ from inference.backends.faults import ServerFailed
 from inference.requests import decision_answers
 from inference.requests.decisions import DecisionRow
 
+_NOT_EVERY = "The model server did not answer every question."
+
+
+def check(request: DecisionRow, answer: dict[str, Any]) -> None:
+    """Raise `ServerFailed` for an answer that is not one to every question."""
+    if not decision_answers.is_whole(request, answer):
+        raise ServerFailed(_NOT_EVERY)
+
 
 def body(request: DecisionRow, answer: dict[str, Any], *, model_id: str, usage: Usage) -> dict[str, Any]:
     """The answer under the model's public id, the same fields as in a job's results. Raises `ServerFailed`."""
     try:
         return decision_answers.complete(request, answer, usage=usage) | {"model": model_id}
     except decision_answers.Nonsense:
-        raise ServerFailed("The model server did not answer every question.") from None
+        raise ServerFailed(_NOT_EVERY) from None

@@ -1,49 +1,117 @@
-"""The realtime API as far as it goes: every refusal is the one that holds, and no model is promised."""
+"""What holds of every realtime path: keys, methods, bodies, ids of requests, and the shape of refusals of each host."""
 
+import gzip
 import json
 
 import pytest
-from django.test import Client
+from backports import zstd
+from django.utils import timezone
 
-from tests.factories import make_key
+from accounts.models import Freeze, Organization
+from accounts.services import organizations
+from anex.core.actors import system
+from billing.models import UsageRecord
+from tests.factories import make_key, make_organization
 from tests.models_folder import ModelsFolder
+from tests.realtime.served import Surface
+
+EMBED = {"model": "scripted-embed", "input": "a"}
 
 
-@pytest.fixture
-def anybody() -> Client:
-    return Client()
-
-
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("path", "body", "status"),
     [
+        ("systemone", {"model": "laya"}, 503),
         ("embeddings", {"model": "qwen3-embedding-8b", "input": "a"}, 501),
-        ("embeddings", {"model": "laya", "input": "a"}, 400),
-        ("systemone", {"model": "qwen3-embedding-8b"}, 400),
-        ("systemone", {"model": "laya"}, 501),
+        ("embeddings", {"model": "gemma4-12b", "input": "a"}, 501),
+        ("embeddings", {"model": "scripted-decide", "input": "a"}, 400),
+        ("systemone", {"model": "scripted-embed"}, 400),
         ("systemone", {"model": "nobody"}, 404),
         ("systemone", {}, 422),
         ("systemone", [], 422),
     ],
 )
-def test_realtime_says_that_it_serves_no_model_yet(anybody: Client, path: str, body: object, status: int) -> None:
-    headers = {"Authorization": f"Bearer {make_key().secret}"}
-    answer = anybody.post(f"/realtime/v1/{path}", json.dumps(body), content_type="application/json", headers=headers)
+def test_model_that_cannot_answer_is_refused_with_the_reason(surface: Surface, path, body, status) -> None:
+    answer = surface.http.post(f"/realtime/v1/{path}", json=body)
     assert answer.status_code == status
     assert "detail" in answer.json()
-    assert anybody.post(f"/realtime/v1/{path}", "{}", content_type="application/json").status_code == 422
+    assert ("retry-after" in answer.headers) is (status == 503)
 
 
-@pytest.mark.django_db
-def test_custom_model_of_another_organization_does_not_exist(anybody: Client, operator: ModelsFolder) -> None:
+def test_wrong_keys_are_told_so_before_anything_else(surface: Surface) -> None:
+    stranger = {"Authorization": "Bearer sk-" + "x" * 55}
+    for headers, native in (({}, 422), ({"Authorization": "Bearer nonsense"}, 401), (stranger, 401)):
+        for body in (EMBED, {}):
+            surface.http.headers.pop("Authorization", None)
+            answer = surface.http.post("/realtime/v1/embeddings", json=body, headers=headers)
+            assert answer.status_code == native
+            assert list(answer.json()) == ["detail"]
+            answer = surface.http.post("/v1/embeddings", json=body, headers=headers)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (401, "invalid_api_key")
+            assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_custom_model_of_another_organization_does_not_exist(surface: Surface, operator: ModelsFolder) -> None:
     operator.add("acme-chat", organization="0f0e0d0c-0b0a-4908-8706-050403020100")
-    headers = {"Authorization": f"Bearer {make_key().secret}"}
-    answer = anybody.post(
-        "/realtime/v1/embeddings", {"model": "acme-chat"}, content_type="application/json", headers=headers
-    )
-    assert (answer.status_code, answer.json()["detail"]) == (404, "unknown model 'acme-chat'")
+    for path, body in (("/realtime/v1/embeddings", {"input": "a"}), ("/v1/chat/completions", {"messages": []})):
+        answer = surface.http.post(path, json={"model": "acme-chat", **body})
+        assert answer.status_code == 404
+        assert "unknown model 'acme-chat'" in answer.text
 
 
-def test_the_list_of_realtime_models_needs_no_key(anybody: Client) -> None:
-    assert anybody.get("/realtime/v1/models").json() == {"object": "list", "data": []}
+def test_methods_and_bodies_that_are_not_taken(surface: Surface) -> None:
+    answers = [
+        surface.http.get("/v1/embeddings"),
+        surface.http.post("/v1/models"),
+        surface.http.post("/v1/embeddings", content=b"{}", headers={"Content-Type": "text/plain"}),
+        surface.http.post("/v1/embeddings", json=EMBED, headers={"Content-Encoding": "gzip"}),
+        surface.http.post("/v1/embeddings", content=b"{", headers={"Content-Type": "application/json"}),
+        surface.http.post("/v1/embeddings", content=b" " * (32 * 1024 * 1024 + 1)),
+    ]
+    assert [answer.status_code for answer in answers] == [405, 405, 415, 415, 400, 413]
+    assert all(isinstance(answer.json()["error"]["code"], str) for answer in answers)
+    assert len({answer.headers["x-request-id"] for answer in answers}) == len(answers)
+    assert answers[0].headers["allow"] == "POST"
+    assert not UsageRecord.objects.exists()
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstd.compress])
+@pytest.mark.parametrize("path", ["/v1/systemone", "/realtime/v1/systemone"])
+def test_decisions_take_compressed_bodies_within_the_cap(surface: Surface, compress, path) -> None:
+    name = "gzip" if compress is gzip.compress else "zstd"
+    asked = {"model": "scripted-decide", "state": "a", "questions": {"q": {"type": "noul", "instructions": "Is it?"}}}
+    headers = {"Content-Encoding": name, "Content-Type": "application/json"}
+
+    def status(content: bytes) -> int:
+        return surface.http.post(path, content=content, headers=headers).status_code
+
+    misshapen = 422 if path.startswith("/realtime") else 400
+    assert status(compress(json.dumps(asked).encode())) == 200
+    assert status(compress(b" " * (33 * 1024 * 1024))) == 413
+    assert status(compress(json.dumps(asked).encode())[:-5]) == misshapen
+    assert status(b"plain") == misshapen
+
+
+def test_limits_of_keys_and_organizations_hold(surface: Surface) -> None:
+    acme = Organization.objects.get()
+
+    def ask(**headers: str) -> tuple[int, str | None]:
+        answer = surface.http.post("/v1/embeddings", json=EMBED, headers=headers)
+        return answer.status_code, answer.json().get("error", {}).get("code")
+
+    def key(**limits: object) -> str:
+        return make_key(acme, **limits).header
+
+    assert ask()[0] == 200
+    assert ask(Authorization=key(scopes=frozenset({"text:write"})))[0] == 403
+    assert ask(Authorization=key(models=frozenset({"scripted"})))[0] == 403
+    poor = make_key(make_organization("Globex"))
+    answer = surface.http.post("/v1/embeddings", json=EMBED, headers={"Authorization": poor.header})
+    assert (answer.status_code, answer.headers["x-should-retry"]) == (402, "false")
+    Freeze.objects.update_or_create(pk="realtime", defaults={"frozen_at": timezone.now()})
+    frozen = surface.http.post("/realtime/v1/embeddings", json=EMBED)
+    assert (frozen.status_code, frozen.json()["error"]) == (503, "frozen")
+    Freeze.objects.update(frozen_at=None)
+    organizations.suspend(organization_id=acme.pk, reason="a test", actor=system("tests"))
+    assert ask() == (403, "org_suspended")
+    surface.settled(1)

@@ -1,0 +1,46 @@
+"""The paths that are answered here, before Django; see anex/asgi.py."""
+
+import logging
+from typing import Any, Final
+
+from django.urls import re_path
+
+from inference.requests.profiles import REALTIME_V1, V1
+from realtime import house
+from realtime.chat.completions import complete
+from realtime.decisions.calls import decide
+from realtime.embeddings.calls import embed
+from realtime.handling import App, endpoint
+from realtime.house import Patience
+from realtime.http import Receive, Scope, Send
+from realtime.models.calls import native_models, provider_model, provider_models
+
+log = logging.getLogger(__name__)
+
+_CALLS: Final = (
+    (r"^v1/chat/completions$", endpoint(complete, V1, "POST")),
+    (r"^v1/embeddings$", endpoint(embed, V1, "POST")),
+    (r"^v1/systemone$", endpoint(decide, V1, "POST")),
+    (r"^v1/models$", endpoint(provider_models, V1, "GET", "HEAD")),
+    (r"^v1/models/(?P<model>[^/]+)$", endpoint(provider_model, V1, "GET", "HEAD")),
+    (r"^realtime/v1/embeddings$", endpoint(embed, REALTIME_V1, "POST")),
+    (r"^realtime/v1/systemone$", endpoint(decide, REALTIME_V1, "POST")),
+    (r"^realtime/v1/models$", endpoint(native_models, REALTIME_V1, "GET", "HEAD")),
+)
+
+# Read from the top for every request that reaches the process.
+routes: Final[list[Any]] = [re_path(path, application) for path, application in _CALLS]  # type: ignore[arg-type]
+
+
+def lifespan(patience: Patience = Patience()) -> App:  # noqa: B008
+    """The application that opens the house before the first request and closes it after the last."""
+
+    async def live(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        async with house.opened(patience) as opened:
+            scope["state"]["realtime"] = opened
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    return live

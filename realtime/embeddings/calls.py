@@ -1,0 +1,81 @@
+"""`POST /v1/embeddings` and `/realtime/v1/embeddings` (reference 000, embeddings; 001, realtime embeddings)."""
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from typing import Any
+
+from anex.core.usage import Usage
+from inference.backends.answers import Answer
+from inference.backends.client import Client
+from inference.backends.registry import Server
+from inference.requests import embedding_request
+from inference.requests.embedding_request import Call, EmbeddingRequest
+from realtime.embeddings import answers
+from realtime.handling import admit, read_request, refusal
+from realtime.house import House
+from realtime.http import Exchange, Watched
+from realtime.offers import Offer
+from realtime.upstream import Refused
+
+Found = list[tuple[Call, list[list[float]]]]
+
+
+async def embed(exchange: Exchange, house: House) -> None:
+    """Answer one embeddings request."""
+    offer, asked = await read_request(
+        exchange,
+        house,
+        "embed",
+        lambda body, model, profile: embedding_request.read(body, model=model, profile=profile),
+    )
+    most = embedding_request.most_usage(asked, offer.model)
+    async with Watched(exchange.receive):
+        with await admit(exchange, house, offer, surface="embeddings", most=most) as meter:
+            async with asyncio.timeout(house.patience.answer_s or exchange.profile.answer_s):
+                found, used = await _ask(house, offer, asked, exchange.profile.answer_s)
+            if used is not None:
+                meter.report(used)
+            body = answers.body(asked, found, model_id=offer.model.id, usage=meter.billed())
+            await meter.finish()
+            await exchange.answer(body)
+
+
+async def _ask(house: House, offer: Offer, asked: EmbeddingRequest, timeout_s: float) -> tuple[Found, Usage | None]:
+    """The vectors and what was reported for them, None where a call has no report."""
+
+    async def ask(client: Client, server: Server) -> tuple[Found, Usage | None]:
+        calls = embedding_request.write(asked, served_name=server.served_name)
+        replies = await _all(client.complete(server, "/embeddings", call.body, timeout_s=timeout_s) for call in calls)
+        found = [(call, answers.read_vectors(reply.body, call)) for call, reply in zip(calls, replies, strict=True)]
+        return found, _total(replies)
+
+    try:
+        return await house.upstream.complete(offer.model.id, ask)
+    except Refused as refused:
+        raise refusal(refused.answer, offer.model) from None
+
+
+async def _all(calls: Iterable[Coroutine[Any, Any, Answer]]) -> list[Answer]:
+    """The answers to all calls, which run at once; the first fault or refusal ends the rest."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_accepted(call)) for call in calls]
+    except ExceptionGroup as faults:
+        raise faults.exceptions[0] from None
+    return [task.result() for task in tasks]
+
+
+async def _accepted(call: Coroutine[Any, Any, Answer]) -> Answer:
+    answer = await call
+    if answer.status != 200:
+        raise Refused(answer)
+    return answer
+
+
+def _total(replies: list[Answer]) -> Usage | None:
+    total = Usage()
+    for reply in replies:
+        if reply.usage is None:
+            return None
+        total += reply.usage
+    return total

@@ -1,0 +1,76 @@
+"""How a refusal or failure looks on each surface: its body and its headers. Pure."""
+
+from typing import Any, Final
+from uuid import uuid4
+
+import orjson
+
+from anex.core.errors import (
+    AnexError,
+    AnswerTooSlow,
+    MethodNotAllowed,
+    TooManyRequests,
+    Unauthenticated,
+    Unavailable,
+    UpstreamFailed,
+)
+from anex.core.openai_errors import error_object
+from inference.backends.faults import Throttled, UpstreamError
+from inference.requests.profiles import Profile
+
+Headers = list[tuple[bytes, bytes]]
+
+# What the answer to the same request would be again, or what would only add to a bill that is too high already. Other
+# client errors are not sent again by any client.
+_NO_USE: Final = frozenset({402, 403, 501, 504})
+_BARE: Final = ("org_suspended", "frozen")
+
+
+def request_id() -> str:
+    """A new one, for `x-request-id`."""
+    return uuid4().hex
+
+
+def shown(error: BaseException) -> AnexError:
+    """What the client is told of an exception."""
+    if isinstance(error, AnexError):
+        return error
+    if isinstance(error, Throttled):
+        wait = max(1, round(error.retry_after_s or 1))
+        return TooManyRequests("The model's servers are busy. Try again as Retry-After says.", retry_after=wait)
+    if isinstance(error, UpstreamError):
+        return UpstreamFailed("The model's server failed to answer. Nothing is charged; try again.")
+    if isinstance(error, TimeoutError):
+        return AnswerTooSlow("The answer took too long. Nothing is charged; stream long answers.")
+    return AnexError("Something went wrong on our side. Try again.")
+
+
+def body(error: AnexError, profile: Profile) -> bytes:
+    """The JSON of a refusal in the shape of its surface (000 status codes; 001 errors; 003 for `error`)."""
+    if profile.offered_as == "openai":
+        return orjson.dumps({"error": as_object(error)})
+    if error.code in _BARE:
+        return orjson.dumps({"error": error.code, "message": error.message, **error.extra})
+    return orjson.dumps({"detail": error.message, **error.extra})
+
+
+def as_object(error: AnexError) -> dict[str, Any]:
+    """The error object of the OpenAI-compatible host."""
+    return error_object(error.status, error.message, error.code, param=error.param, extra=error.extra)
+
+
+def headers(error: AnexError) -> Headers:
+    """What tells a client whether and when to send the request again."""
+    told: Headers = []
+    wait = error.retry_after
+    if wait is None and isinstance(error, Unavailable):
+        wait = 1
+    if wait is not None:
+        told.append((b"retry-after", str(wait).encode()))
+    if error.status in _NO_USE or error.code == "insufficient_quota":
+        told.append((b"x-should-retry", b"false"))
+    if isinstance(error, MethodNotAllowed):
+        told.append((b"allow", ", ".join(error.allowed).encode()))
+    if isinstance(error, Unauthenticated):
+        told.append((b"www-authenticate", b"Bearer"))
+    return told

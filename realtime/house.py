@@ -1,0 +1,49 @@
+"""All that realtime has in one process: its till, the way to its model servers. Open while the process serves."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from inference.backends.client import Client
+from realtime.servers import Servers
+from realtime.till import Till
+from realtime.upstream import SILENCE_S, Upstream
+
+KEEP_ALIVE_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long what is waited for, in seconds: a comment in a stream, a silent server, an answer that is not streamed.
+
+    `answer_s` is the profile's where None.
+    """
+
+    keep_alive_s: float = KEEP_ALIVE_S
+    silence_s: float = SILENCE_S
+    answer_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What handlers ask."""
+
+    till: Till
+    servers: Servers
+    upstream: Upstream
+    patience: Patience
+
+
+@asynccontextmanager
+async def opened(patience: Patience) -> AsyncIterator[House]:
+    """The house of the running event loop; left, it settles what there is and lets go of the rest."""
+    till, servers = Till(), Servers()
+    async with Client() as client:
+        await till.open()
+        reading = asyncio.create_task(servers.run())
+        try:
+            yield House(till, servers, Upstream(client, servers, silence_s=patience.silence_s), patience)
+        finally:
+            reading.cancel()
+            await till.close()

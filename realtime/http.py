@@ -1,0 +1,165 @@
+"""One HTTP request to a raw handler: its body within limits, its answer, and whether its client is still there."""
+
+import asyncio
+import zlib
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Any, Final
+
+import orjson
+from backports import zstd
+
+from anex.core.errors import AnexError, MethodNotAllowed, TimedOut, TooLarge, WrongMediaType
+from inference.requests.profiles import Profile
+from realtime import errors
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+# All of a body has to be there by then.
+BODY_S: Final = 300.0
+# A zstd frame may ask its reader to remember 2 ** this many bytes.
+_WINDOW_LOG: Final = 25
+
+
+class ClientGone(Exception):
+    """Nobody is left to answer."""
+
+
+class Exchange:
+    """A request and the answer to it; `request_id` is told with every answer."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, profile: Profile) -> None:
+        self.scope = scope
+        self.receive = receive
+        self.send = send
+        self.profile = profile
+        self.request_id = errors.request_id()
+        self.answered = False
+
+    def header(self, name: bytes) -> str | None:
+        """The value of a header; what is sent twice is joined, as RFC 9110 has it."""
+        values: list[bytes] = [value for key, value in self.scope["headers"] if key == name]
+        return b",".join(values).decode("latin-1") if values else None
+
+    def require_method(self, *methods: str) -> None:
+        """Raise MethodNotAllowed (405)."""
+        if self.scope["method"] not in methods:
+            raise MethodNotAllowed(*methods)
+
+    async def body(self, *, decodes: bool = False) -> bytes:
+        """The body as JSON text; with `decodes` it may be compressed.
+
+        Raises TooLarge (413), also for what is too large once decompressed, WrongMediaType (415), TimedOut (408),
+        ClientGone.
+        """
+        kind = self.header(b"content-type")
+        if kind is not None and kind.partition(";")[0].strip().lower() != "application/json":
+            raise WrongMediaType("Send the body as JSON, with Content-Type: application/json.")
+        encoding = (self.header(b"content-encoding") or "identity").strip().lower()
+        if encoding not in (("identity", "gzip", "zstd") if decodes else ("identity",)):
+            taken = "gzip and zstd are taken" if decodes else "send it without Content-Encoding"
+            raise WrongMediaType(f"The body is compressed in a way that is not taken here: {taken}.")
+        try:
+            async with asyncio.timeout(BODY_S):
+                raw = await self._read()
+        except TimeoutError:
+            raise TimedOut(f"The body was not complete within {BODY_S:g} seconds.") from None
+        return raw if encoding == "identity" else await asyncio.to_thread(self._decoded, raw, encoding)
+
+    async def _read(self) -> bytes:
+        most = self.profile.max_body_bytes
+        told = self.header(b"content-length") or ""
+        if told.isdigit() and int(told) > most:
+            raise self._too_large()
+        pieces, size, more = [], 0, True
+        while more:
+            event = await self.receive()
+            if event["type"] == "http.disconnect":
+                raise ClientGone
+            more = event.get("more_body", False)
+            pieces.append(event.get("body", b""))
+            size += len(pieces[-1])
+            if size > most:
+                raise self._too_large()
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _decoded(self, raw: bytes, encoding: str) -> bytes:
+        most = self.profile.max_body_bytes
+        try:
+            if encoding == "gzip":
+                unzip = zlib.decompressobj(wbits=31)
+                decoded, whole = unzip.decompress(raw, most + 1), unzip
+            else:
+                unpack = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
+                decoded, whole = unpack.decompress(raw, most + 1), unpack  # type: ignore[assignment]
+        except (zlib.error, zstd.ZstdError):
+            raise self.profile.misshapen(f"The body is not {encoding}, which its Content-Encoding says.") from None
+        if len(decoded) > most:
+            raise self._too_large()
+        if not whole.eof:
+            raise self.profile.misshapen(f"The body ends before its {encoding} does.")
+        return decoded
+
+    def _too_large(self) -> TooLarge:
+        return TooLarge(f"The body of a request is at most {self.profile.max_body_bytes // 1024 // 1024} MiB.")
+
+    async def answer(self, value: Any) -> None:
+        """200 with JSON."""
+        await self.answer_bytes(200, orjson.dumps(value))
+
+    async def refuse(self, error: AnexError) -> None:
+        """The answer to what was refused or failed before anything was sent."""
+        more = errors.headers(error)
+        if error.status in (408, 413):
+            # The rest of the body is not read.
+            more.append((b"connection", b"close"))
+        await self.answer_bytes(error.status, errors.body(error, self.profile), more)
+
+    async def answer_bytes(self, status: int, body: bytes, more: errors.Headers | None = None) -> None:
+        """A whole answer in JSON."""
+        await self.start(
+            status,
+            [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *(more or [])],
+        )
+        await self.send({"type": "http.response.body", "body": body})
+
+    async def start(self, status: int, headers: errors.Headers) -> None:
+        """Begin the answer."""
+        self.answered = True
+        told = [*headers, (b"x-request-id", self.request_id.encode())]
+        await self.send({"type": "http.response.start", "status": status, "headers": told})
+
+
+class Watched:
+    """A block that is cancelled when its client goes away, and then ends without an exception; `left` tells it did.
+
+    The body must have been read.
+    """
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self.left = False
+
+    async def __aenter__(self) -> "Watched":
+        task = asyncio.current_task()
+        assert task
+        self._task = task
+        self._watch = asyncio.create_task(self._wait())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self._watch.cancel()
+        if self.left and kind is not None and issubclass(kind, asyncio.CancelledError):
+            self._task.uncancel()
+            return True
+        return False
+
+    async def _wait(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self.left = True
+        self._task.cancel()

@@ -1,0 +1,127 @@
+"""The model servers of this process's region: who answers for a model, who has the least to do, who is left alone.
+
+The registry is read again every few seconds in a thread; while it cannot be read, what was known counts.
+"""
+
+import asyncio
+import logging
+from collections.abc import Container, Iterable
+from typing import Final
+
+from django.conf import settings
+
+from anex.core import clock
+from anex.core.errors import TooManyRequests, Unavailable
+from inference.backends import registry
+from inference.backends.faults import Throttled, UpstreamError
+from inference.backends.registry import Server
+from realtime.threads import in_thread
+
+log = logging.getLogger(__name__)
+
+EVERY_S: Final = 2.0
+# A server that failed so often in a row is left alone for a while; then one request tries it.
+FAILURES: Final = 5
+REST_S: Final = 10.0
+
+
+class _Load:
+    """What this process has under way at a server, and how the last requests ended."""
+
+    def __init__(self) -> None:
+        self.in_flight = 0
+        self.failures = 0
+        self.rests_until = 0.0
+        self.is_tried = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may be sent a request: it does not rest, and nobody else tries it after a rest."""
+        return self.failures < FAILURES or (clock.monotonic() >= self.rests_until and not self.is_tried)
+
+
+class Lease:
+    """A request under way at a server; exactly one of its ends is called."""
+
+    def __init__(self, server: Server, load: _Load) -> None:
+        self.server = server
+        self._load = load
+        self._tries = load.failures >= FAILURES
+        load.in_flight += 1
+        load.is_tried |= self._tries
+
+    def worked(self) -> None:
+        """The server gave an answer, or a refusal of the request."""
+        self.drop()
+        self._load.failures = 0
+
+    def failed(self, error: UpstreamError) -> None:
+        """The server is at fault. Being asked to wait is none."""
+        self.drop()
+        if isinstance(error, Throttled):
+            return
+        self._load.failures += 1
+        if self._load.failures >= FAILURES:
+            self._load.rests_until = clock.monotonic() + REST_S
+            log.warning("%r is left alone for %g s: %s", self.server, REST_S, error)
+
+    def drop(self) -> None:
+        """Nothing is known of it: the client left, or the fault is ours."""
+        self._load.in_flight -= 1
+        if self._tries:
+            self._load.is_tried = False
+
+
+class Servers:
+    """The servers this process knows."""
+
+    def __init__(self) -> None:
+        self._by_model: dict[str, list[Server]] = {}
+        self._loads: dict[int, _Load] = {}
+
+    def serve(self, model_id: str) -> bool:
+        """Whether a model has a server here."""
+        return model_id in self._by_model
+
+    def has_other(self, model_id: str, tried: Container[int]) -> bool:
+        """Whether a server that was not tried has room just now."""
+        return any(load.in_flight < server.concurrency for server, load in self._usable(model_id, tried))
+
+    def lease(self, model_id: str, *, tried: Container[int] = ()) -> Lease:
+        """The server of a model that has the least to do for what it can do at once.
+
+        Raises Unavailable (503) without a server that may be asked, TooManyRequests (429) while all are full.
+        """
+        usable = self._usable(model_id, tried)
+        if not usable:
+            raise Unavailable(f"No server of the model '{model_id}' answers just now. Try again.", retry_after=2)
+        server, load = min(usable, key=lambda pair: (pair[1].in_flight / pair[0].concurrency, pair[1].failures))
+        if load.in_flight >= server.concurrency:
+            raise TooManyRequests(f"The servers of the model '{model_id}' are full. Try again.", retry_after=1)
+        return Lease(server, load)
+
+    def _usable(self, model_id: str, tried: Container[int]) -> list[tuple[Server, _Load]]:
+        known = self._by_model.get(model_id, ())
+        loads = [(server, self._loads[server.id]) for server in known if server.id not in tried]
+        return [(server, load) for server, load in loads if load.is_open]
+
+    def update(self, servers: Iterable[Server]) -> None:
+        """Take over what the registry says."""
+        by_model: dict[str, list[Server]] = {}
+        for server in servers:
+            by_model.setdefault(server.model_id, []).append(server)
+            self._loads.setdefault(server.id, _Load())
+        self._by_model = by_model
+
+    async def refresh(self) -> None:
+        """Read the registry once."""
+        self.update(await in_thread(registry.live, settings.ANEX_REGION))
+
+    async def run(self) -> None:
+        """Read it again and again, until cancelled."""
+        while True:
+            try:
+                await self.refresh()
+            except Exception as error:
+                log.warning("the registry of model servers cannot be read: %s", type(error).__name__)
+            await asyncio.sleep(EVERY_S)

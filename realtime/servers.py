@@ -30,6 +30,7 @@ class _Load:
 
     def __init__(self) -> None:
         self.in_flight = 0
+        self.asked = 0
         self.failures = 0
         self.rests_until = 0.0
         self.is_tried = False
@@ -78,6 +79,7 @@ class Servers:
     def __init__(self) -> None:
         self._by_model: dict[str, list[Server]] = {}
         self._loads: dict[int, _Load] = {}
+        self._asked = 0
 
     def serve(self, model_id: str) -> bool:
         """Whether a model has a server here."""
@@ -88,16 +90,18 @@ class Servers:
         return any(load.in_flight < server.concurrency for server, load in self._usable(model_id, tried))
 
     def lease(self, model_id: str, *, tried: Container[int] = ()) -> Lease:
-        """The server of a model that has the least to do for what it can do at once.
+        """The server of a model that has the least to do for what it can do at once; of equals, who waited longest.
 
         Raises Unavailable (503) without a server that may be asked, TooManyRequests (429) while all are full.
         """
         usable = self._usable(model_id, tried)
         if not usable:
             raise Unavailable(f"No server of the model '{model_id}' answers just now. Try again.", retry_after=2)
-        server, load = min(usable, key=lambda pair: (pair[1].in_flight / pair[0].concurrency, pair[1].failures))
+        server, load = min(usable, key=lambda pair: (pair[1].in_flight / pair[0].concurrency, pair[1].asked))
         if load.in_flight >= server.concurrency:
             raise TooManyRequests(f"The servers of the model '{model_id}' are full. Try again.", retry_after=1)
+        self._asked += 1
+        load.asked = self._asked
         return Lease(server, load)
 
     def _usable(self, model_id: str, tried: Container[int]) -> list[tuple[Server, _Load]]:

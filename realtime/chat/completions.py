@@ -122,9 +122,14 @@ class _Answer:
         parser, reader = sse.Parser(), self._reader
         async for block in begun.blocks():
             events = _events(parser, block)
-            deltas = [delta for event in events if event != sse.DONE and (delta := reader.read(event))]
-            if deltas:
-                await take(deltas)
+            deltas: list[Delta] = []
+            try:
+                for event in events:
+                    if event != sse.DONE and (delta := reader.read(event)):
+                        deltas.append(delta)
+            finally:
+                if deltas:
+                    await take(deltas)
             if sse.DONE in events:
                 await begun.finish()
                 break

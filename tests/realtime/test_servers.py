@@ -1,0 +1,81 @@
+"""Several servers of a model: the least loaded is asked, another before the first byte, a broken one is left alone."""
+
+from collections import Counter
+
+import httpx
+import pytest
+
+from anex.core.errors import TooManyRequests, Unavailable
+from inference.backends.faults import ServerFailed, Throttled
+from inference.backends.registry import Server
+from realtime import servers
+from realtime.servers import Servers
+from tests.inference.scripted_server import ScriptedServer, scripted_server
+from tests.realtime.served import Surface, configure
+
+
+def server(number: int, concurrency: int = 4) -> Server:
+    return Server(number, "m", "world", f"http://127.0.0.1:{number}/v1", "m", "", concurrency, True)
+
+
+def known(*some: Server) -> Servers:
+    made = Servers()
+    made.update(some)
+    return made
+
+
+def test_least_loaded_for_its_size_is_asked_and_the_full_are_not() -> None:
+    here = known(server(1, 2), server(2, 4))
+    leases = [here.lease("m") for _ in range(6)]
+    assert Counter(lease.server.id for lease in leases) == {1: 2, 2: 4}
+    with pytest.raises(TooManyRequests) as full:
+        here.lease("m")
+    assert full.value.retry_after
+    leases[0].worked()
+    assert here.lease("m").server.id == leases[0].server.id
+    with pytest.raises(Unavailable):
+        here.lease("another")
+
+
+def test_server_that_fails_again_and_again_rests_and_is_tried_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(servers.clock, "monotonic", lambda: now[0])
+    here = known(server(1))
+    for _ in range(servers.FAILURES - 1):
+        here.lease("m").failed(ServerFailed("x"))
+        here.lease("m").failed(Throttled("x"))
+    here.lease("m").failed(ServerFailed("x"))
+    with pytest.raises(Unavailable):
+        here.lease("m")
+    now[0] += servers.REST_S
+    probe = here.lease("m")
+    with pytest.raises(Unavailable):
+        here.lease("m")
+    probe.failed(ServerFailed("x"))
+    now[0] += servers.REST_S / 2
+    with pytest.raises(Unavailable):
+        here.lease("m")
+    now[0] += servers.REST_S / 2
+    here.lease("m").drop()
+    here.lease("m").worked()
+    here.lease("m")
+    here.lease("m")
+
+
+def test_no_request_is_lost_while_one_server_fails(surface: Surface, scripted: ScriptedServer) -> None:
+    with scripted_server("--fail-every", "1") as failing:
+        configure(failing.port, "scripted")
+        surface.refresh()
+        before = httpx.get(f"{scripted.origin}/stats").json()["requests"]
+        statuses = [surface.chat(stream=bool(number % 2)).status_code for number in range(12)]
+        asked = httpx.get(f"{failing.origin}/stats").json()["requests"]
+    assert statuses == [200] * 12
+    assert asked == servers.FAILURES
+    assert httpx.get(f"{scripted.origin}/stats").json()["requests"] == before + 12
+    assert {record.status for record in surface.settled(12)} == {"answered"}
+
+
+def test_refusal_is_not_asked_for_twice(surface: Surface, scripted) -> None:
+    before = httpx.get(f"{scripted.origin}/stats").json()["requests"]
+    assert surface.chat("a " * 33_000).status_code == 400
+    assert httpx.get(f"{scripted.origin}/stats").json()["requests"] == before + 1

@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from ipaddress import IPv6Address, ip_address
 from typing import Any
+from uuid import uuid4
 
 import orjson
 from django.conf import settings
@@ -110,6 +111,7 @@ async def _refuse(send: Any, wait_s: int) -> None:
         (b"content-type", b"application/json"),
         (b"content-length", str(len(BODY)).encode()),
         (b"retry-after", str(wait_s).encode()),
+        (b"x-request-id", uuid4().hex.encode()),
     ]
     await send({"type": "http.response.start", "status": 429, "headers": headers})
     await send({"type": "http.response.body", "body": BODY})

@@ -40,10 +40,11 @@ def configure(port: int, *models: str, **facts: Any) -> None:
 class Surface:
     """A running surface and the key that is used on it."""
 
-    def __init__(self, port: int, key: KeyInHand, house: dict[str, Any]) -> None:
+    def __init__(self, port: int, key: KeyInHand, house: dict[str, Any], server: uvicorn.Server) -> None:
         self.origin = f"http://127.0.0.1:{port}"
         self.key = key
         self.house = house
+        self.server = server
         self.http = httpx.Client(base_url=self.origin, headers={"Authorization": key.header}, timeout=30)
         self.openai = OpenAI(base_url=f"{self.origin}/v1", api_key=key.secret, max_retries=0)
 
@@ -95,7 +96,7 @@ def serving(key: KeyInHand, patience: Patience = Patience()) -> Iterator[Surface
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     until(lambda: server.started)
-    surface = Surface(port, key, state)
+    surface = Surface(port, key, state, server)
     surface.refresh()
     try:
         yield surface

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 
 from accounts.callers import Caller
@@ -47,8 +47,19 @@ class Meter:
         self.admitted = admitted
         self._freed = freed
         self._settle: Callable[[Ended], None] | None = settle
+        self._most = admitted.most
         self._reported: Usage | None = None
         self._pieces = 0
+
+    def sent(self, media: Usage) -> None:
+        """The items of the request as they turned out to be; their fees are billed with the answer."""
+        self._most = replace(
+            self._most,
+            images=media.images,
+            clips=media.clips,
+            video_ms=min(media.video_ms, self._most.video_ms),
+            audio_ms=min(media.audio_ms, self._most.audio_ms),
+        )
 
     def report(self, usage: Usage) -> None:
         """What the server says it has used so far, in all; the last report counts."""
@@ -78,10 +89,10 @@ class Meter:
                 input=used.input_tokens if used else 0,
                 cached=used.cached_tokens if used else 0,
                 output=used.output_tokens if used else 0,
-                images=admitted.most.images,
-                clips=admitted.most.clips,
-                video_ms=admitted.most.video_ms,
-                audio_ms=admitted.most.audio_ms,
+                images=self._most.images,
+                clips=self._most.clips,
+                video_ms=self._most.video_ms,
+                audio_ms=self._most.audio_ms,
                 duration_ms=round((clock.monotonic() - admitted.began) * 1000),
             )
         )
@@ -97,7 +108,7 @@ class Meter:
 
     def billed(self) -> Usage:
         """What the request would pay for if it ended now, answered."""
-        most = self.admitted.most
+        most = self._most
         if self._reported is None:
             return requests.own_count(most, pieces=self._pieces)
         return requests.believed(self._reported, most)
@@ -106,7 +117,7 @@ class Meter:
         """What is paid for; None where nothing is."""
         if status in ("refused", "failed"):
             return None
-        most, told, used = self.admitted.most, self._reported, self.billed()
+        most, told, used = self._most, self._reported, self.billed()
         if told is None:
             if status == "left" and not self._pieces:
                 return None

@@ -3,8 +3,11 @@
 References 000 (embeddings) and 001 (realtime embeddings); 003 for the shape of the latter.
 """
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any, Final, Literal
 
+import msgspec
 import orjson
 from msgspec import Struct
 
@@ -69,6 +72,16 @@ def read(body: dict[str, Any], *, model: Model, profile: Profile) -> EmbeddingRe
     except RowError as error:
         raise refused(error, profile) from None
     return EmbeddingRequest(inputs=inputs, dimensions=dimensions, encoding=encoding)
+
+
+def with_media(request: EmbeddingRequest, media: Sequence[MediaPart]) -> EmbeddingRequest:
+    """The request with its media replaced, part for part in the same order."""
+    left = iter(media)
+    inputs = tuple(
+        given if isinstance(given, str) else Content(given.parts, tuple(islice(left, len(given.media))))
+        for given in request.inputs
+    )
+    return msgspec.structs.replace(request, inputs=inputs)
 
 
 def write(request: EmbeddingRequest, *, served_name: str) -> list[Call]:

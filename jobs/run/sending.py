@@ -14,6 +14,7 @@ from inference.backends.answers import Answer
 from inference.backends.client import Client
 from inference.backends.faults import ServerFailed, ServerLost, UpstreamError
 from inference.backends.registry import Server
+from inference.media.fetching import Halted
 from inference.media.probe import Patience
 from inference.requests import rows as requests
 from jobs.run import fetching, judging, measuring
@@ -92,7 +93,7 @@ class Sender:
             place.leave()
             async with self._window.fetching(self._context.job_id):
                 return await fetching.in_thread(prepare, fetches=True)
-        except fetching.Halted:
+        except Halted:
             raise NotAnswered(in_hand=False) from None
         except Unavailable as error:
             raise NotAnswered(in_hand=False, reachable=False) from error

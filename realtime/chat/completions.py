@@ -5,12 +5,14 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+import msgspec
+
 from anex.core import clock
 from inference.backends.faults import ServerFailed, ServerLost
 from inference.backends.registry import Server
 from inference.requests import chat_request, chat_upstream
 from inference.requests.chat_request import ChatRequest
-from realtime import errors, sse
+from realtime import errors, media, sse
 from realtime.chat.chunks import Writer
 from realtime.chat.events import EventStream
 from realtime.chat.reading import Delta, Reader
@@ -41,8 +43,8 @@ async def complete(exchange: Exchange, house: House) -> None:
             await in_thread(chat_request.check_schemas, asked)
         most = chat_upstream.most_usage(asked, offer.model)
         with await admit(exchange, house, offer, surface="chat", most=most) as meter:
-            answer = _Answer(exchange, house, offer, asked, meter)
             try:
+                answer = _Answer(exchange, house, offer, asked, meter)
                 await (answer.stream() if asked.stream else answer.whole())
             except asyncio.CancelledError:
                 # The process ends before the answer does: that is not the client's doing.
@@ -73,6 +75,7 @@ class _Answer:
                 gathered.add(delta)
 
         async with asyncio.timeout(self._house.patience.answer_s or self._exchange.profile.answer_s):
+            await self._fetch()
             await self._read(take)
         body = gathered.body(
             **self._head,
@@ -92,6 +95,7 @@ class _Answer:
 
             try:
                 async with asyncio.timeout(LONGEST_STREAM_S):
+                    await self._fetch()
                     await self._read(take)
             except TimeoutError:
                 # A client that reads so slowly has most of its answer.
@@ -107,6 +111,12 @@ class _Answer:
             last = writer.usage_chunk(self._usage()) if self._asked.includes_usage else b""
             await self._meter.finish()
             await out.end(last + sse.END)
+
+    async def _fetch(self) -> None:
+        if self._asked.media:
+            ready = await media.prepare(self._asked.media, model=self._model, profile=self._exchange.profile)
+            self._asked = msgspec.structs.replace(self._asked, media=ready.parts)
+            self._meter.sent(ready.items)
 
     async def _read(self, take: Callable[[list[Delta]], Awaitable[None]]) -> None:
         """Give `take` what the answer gains; whatever happens, the meter knows what was used."""

@@ -10,6 +10,7 @@ from inference.backends.client import Client
 from inference.backends.registry import Server
 from inference.requests import embedding_request
 from inference.requests.embedding_request import Call, EmbeddingRequest
+from realtime import media
 from realtime.embeddings import answers
 from realtime.handling import admit, read_request, refusal
 from realtime.house import House
@@ -32,6 +33,10 @@ async def embed(exchange: Exchange, house: House) -> None:
     async with Watched(exchange.receive):
         with await admit(exchange, house, offer, surface="embeddings", most=most) as meter:
             async with asyncio.timeout(house.patience.answer_s or exchange.profile.answer_s):
+                if asked.media:
+                    ready = await media.prepare(asked.media, model=offer.model, profile=exchange.profile)
+                    asked = embedding_request.with_media(asked, ready.parts)
+                    meter.sent(ready.items)
                 found, used = await _ask(house, offer, asked, exchange.profile.answer_s)
             if used is not None:
                 meter.report(used)

@@ -9,9 +9,9 @@ import pytest
 
 from anex.core import safe_http
 from inference.catalogue import get
+from inference.media import fetching
 from inference.media.probe import Patience
 from inference.requests.rows import RowError, RowOptions, parse
-from jobs.run import fetching
 from jobs.run.context import Context
 from jobs.run.fetching import Prepared, prepare
 from jobs.storage import store
@@ -94,7 +94,7 @@ def test_what_is_compressed_or_too_large_is_refused(host: https.Server) -> None:
 
 
 def test_a_row_has_a_bound_for_all_of_its_media(host: https.Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "ROW_BYTES", len(PNG) + 10)
+    monkeypatch.setattr(fetching, "MOST_BYTES", len(PNG) + 10)
     host.answer("/other.png", 200, PNG)
     error = refusal(by_url("image", host.url("/picture.png")), by_url("image", host.url("/other.png")))
     assert error.param == "body.messages[0].content[1]"
@@ -102,7 +102,7 @@ def test_a_row_has_a_bound_for_all_of_its_media(host: https.Server, monkeypatch:
 
 def test_an_address_named_again_counts_again(host: https.Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands of parts of one large clip would otherwise fill the memory of the worker."""
-    monkeypatch.setattr(fetching, "ROW_BYTES", len(PNG) + 10)
+    monkeypatch.setattr(fetching, "MOST_BYTES", len(PNG) + 10)
     error = refusal(*[by_url("image", host.url("/picture.png"))] * 2)
     assert (error.code, error.param) == ("media_unreachable", "body.messages[0].content[1]")
     assert len(host.requests) == 1

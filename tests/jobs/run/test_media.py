@@ -14,8 +14,8 @@ from anex.core import safe_http
 from anex.core.actors import system
 from anex.core.usage import Usage
 from inference.backends import registry
+from inference.media import fetching
 from jobs.models import Job, Part
-from jobs.run import fetching
 from jobs.run.pump import Pump
 from jobs.run.turns import ROWS_OF_A_JOB
 from tests import https

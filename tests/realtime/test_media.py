@@ -1,0 +1,67 @@
+"""Pictures and clips in requests: fetched once, checked against what they are, billed by what they are."""
+
+from typing import Any
+
+import pytest
+
+from anex.core import safe_http
+from inference.media import fetching
+from tests import https
+from tests.inference.media import clips
+from tests.realtime.served import Surface
+
+PNG = clips.picture("png")
+
+
+@pytest.fixture
+def host(https_server: https.Server, https_rules: Any, monkeypatch: pytest.MonkeyPatch) -> https.Server:
+    monkeypatch.setattr(safe_http, "PUBLIC", https_rules)
+    monkeypatch.setattr(fetching, "RETRY_WAITS", (0.01, 0.01))
+    https_server.answer("/picture.png", 200, PNG)
+    return https_server
+
+
+def ask(surface: Surface, *parts: Any, **body: Any) -> Any:
+    content = [{"type": "text", "text": "hi"}, *parts]
+    asked = {"model": "scripted-media", "messages": [{"role": "user", "content": content}], "max_tokens": 20} | body
+    return surface.http.post("/v1/chat/completions", json=asked)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_picture_by_url_and_clip_inline_are_answered_and_billed_by_what_they_are(surface, host, stream) -> None:
+    picture = clips.by_url("image", host.url("/picture.png"))
+    clip = clips.input_audio("wav", clips.audio("wav", 2.0), duration_seconds=1)
+    assert ask(surface, picture, picture, clip, stream=stream).status_code == 200
+    assert [request.path for request in host.requests] == ["/picture.png"]
+    (record,) = surface.settled()
+    assert (record.images, record.clips) == (2, 1)
+    assert record.audio_ms == pytest.approx(2000, abs=100)
+    fees = 2 * 200_000 + 800_000
+    assert record.amount_nano > fees
+
+
+def test_what_cannot_be_had_or_read_is_refused_by_its_place(surface: Surface, host: https.Server) -> None:
+    host.answer("/moved.png", 302, b"")
+    host.answer("/text.png", 200, b"no picture")
+    long = clips.input_audio("mp3", clips.audio("mp3", 603))
+    parts = [
+        clips.by_url("image", host.url("/moved.png")),
+        clips.by_url("image", host.url("/text.png")),
+        clips.by_url("image", "https://127.0.0.1:1/picture.png"),
+        long,
+    ]
+    for part in parts:
+        refused = ask(surface, part)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid_request")
+        assert "messages[0].content[1]" in refused.json()["error"]["message"]
+    assert {(one.status, one.amount_nano) for one in surface.settled(len(parts))} == {("refused", 0)}
+
+
+def test_content_arrays_become_one_vector_each(surface: Surface, host: https.Server) -> None:
+    picture = {"type": "image_url", "image_url": {"url": host.url("/picture.png")}}
+    inputs = [[{"type": "text", "text": "a"}], [{"type": "text", "text": "b"}, picture], [picture]]
+    answer = surface.http.post("/v1/embeddings", json={"model": "scripted-embed", "input": inputs})
+    assert [entry["index"] for entry in answer.json()["data"]] == [0, 1, 2]
+    (record,) = surface.settled()
+    assert record.images == 2
+    assert record.input_tokens == answer.json()["usage"]["prompt_tokens"]

@@ -62,7 +62,7 @@ def retry_after_s(headers: Mapping[str, str], *, now: datetime) -> float | None:
 
 def read_answer(status: int, raw: bytes, *, input_bound: int = MOST_TOKENS, output_bound: int = MOST_TOKENS) -> Answer:
     """The answer in a complete body; raises ServerFailed for a 200 that holds no JSON object."""
-    body = _decode(raw)
+    body = decode_object(raw)
     if status != 200:
         if body is None or "error" not in body:
             text = raw[:_EXCERPT].decode("utf-8", "replace").replace("\x00", "")
@@ -75,8 +75,8 @@ def read_answer(status: int, raw: bytes, *, input_bound: int = MOST_TOKENS, outp
     return Answer(status=status, body=body, usage=usage, finish_reason=_finish_reason(body), clamped=clamped)
 
 
-def _decode(raw: bytes) -> dict[str, Any] | None:
-    """A JSON object that a result line can carry; NaN and infinities, which some servers write, become null.
+def decode_object(raw: bytes) -> dict[str, Any] | None:
+    """A JSON object that can be passed on; NaN and infinities, which some servers write, become null.
 
     None for anything else.
     """

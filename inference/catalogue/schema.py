@@ -119,13 +119,16 @@ class Realtime(Struct, frozen=True, forbid_unknown_fields=True):
 
     `surfaces`: `openai` is the OpenAI-compatible host, `native` the realtime API. `parameters` are those of the OpenAI
     surface that the model takes. `concurrency` is requests at a time, null where unknown. `takes_budget` is false where
-    thinking can be capped in jobs only. `max_url_mib` is the largest item fetched from a URL, by modality.
+    thinking can be capped in jobs only. `keeps_called_tools`: under tool_choice none the tools stay in the prompt once
+    messages hold a call or a result; else they are always left out. `max_url_mib` is the largest item fetched from a
+    URL, by modality.
     """
 
     surfaces: Annotated[tuple[Literal["openai", "native"], ...], Meta(min_length=1)]
     concurrency: Count | None = None
     parameters: tuple[Name, ...] = ()
     takes_budget: bool = False
+    keeps_called_tools: bool = False
     max_url_mib: dict[Modality, Count] = {}
 
 

@@ -9,12 +9,13 @@ from anex.core.errors import InvalidRequest
 from inference.catalogue.schema import Model
 from inference.media.parts import MediaPart
 from inference.refusals import RowError, row_error
-from inference.requests.content import upstream_messages
+from inference.requests.content import frame_rate, upstream_messages
 from inference.requests.messages import read_messages
-from inference.requests.options import ANSWER_TOKENS, MAX_TEMPERATURE, RowOptions
+from inference.requests.options import RowOptions
 from inference.requests.own_settings import OwnSettings, read_settings
 from inference.requests.response_format import check_response_format, constrains, upstream_format
-from inference.requests.thinking import check_thinking
+from inference.requests.sampling import read_number
+from inference.requests.thinking import check_thinking, fit_budget, may_think
 
 
 class ChatRow(msgspec.Struct, frozen=True):
@@ -46,7 +47,9 @@ def read(custom_id: str, body: dict[str, Any], *, model: Model, options: RowOpti
     return ChatRow(
         custom_id,
         messages,
-        check_thinking(body.get("chat_template_kwargs"), model=model, options=options, own=own),
+        check_thinking(
+            body.get("chat_template_kwargs"), model=model, options=options, own=own.reasoning if own else None
+        ),
         _response_format(body.get("response_format")) or options.response_format,
         _temperature(body.get("temperature"), options.temperature),
         own,
@@ -59,7 +62,7 @@ def write(row: ChatRow, *, served_name: str, model: Model, options: RowOptions, 
     max_tokens = output_cap(row, max_tokens)
     messages = upstream_messages(row.messages, row.media) if row.media else row.messages
     body: dict[str, Any] = {"model": served_name, "messages": messages, "max_tokens": max_tokens}
-    body |= _frame_rate(row, model, options)
+    body |= frame_rate(row.media, model, fps=options.video_fps)
     if row.own:
         body |= row.own.sampling
     if row.temperature is not None:
@@ -89,9 +92,7 @@ def has_answer(body: dict[str, Any]) -> bool:
 
 def thinks(row: ChatRow, model: Model) -> bool:
     """Whether a row is to think, or may: by its settings, else by the model's default where that is known."""
-    settings = row.chat_template_kwargs
-    on = settings.get("enable_thinking", True if "reasoning_effort" in settings else model.reasoning_default)
-    return model.reasoning != "none" and on is not False
+    return may_think(row.chat_template_kwargs, model)
 
 
 def without_reasoning(body: dict[str, Any]) -> dict[str, Any]:
@@ -101,27 +102,12 @@ def without_reasoning(body: dict[str, Any]) -> dict[str, Any]:
     return body | {"choices": [choice | {"message": message}, *body["choices"][1:]]}
 
 
-def _frame_rate(row: ChatRow, model: Model, options: RowOptions) -> dict[str, Any]:
-    """How vLLM is told the sampling rate, the model's own too, on models that take one.
-
-    Its loader hands on every frame, and the model's processor samples them; else the loader would take 32 of them
-    whatever the clip.
-    """
-    video = model.media.video if model.media else None
-    if video is None or video.max_fps is None or all(part.modality != "video" for part in row.media):
-        return {}
-    return {
-        "media_io_kwargs": {"video": {"num_frames": -1}},
-        "mm_processor_kwargs": {"fps": options.video_fps or video.default_fps, "do_sample_frames": True},
-    }
-
-
 def _budget(row: ChatRow, model: Model, options: RowOptions, max_tokens: int) -> int | None:
     """The cap on thinking, lowered so that the answer keeps its room; none where thinking is off or form is forced."""
-    budget = row.own.thinking_tokens if row.own else options.reasoning_budget or options.estimated_budget
-    if not budget or not model.takes_budget or constrains(row.response_format) or not thinks(row, model):
+    budget = row.own.reasoning.tokens if row.own else options.reasoning_budget or options.estimated_budget
+    if not model.takes_budget or constrains(row.response_format) or not thinks(row, model):
         return None
-    return max(1, min(budget, max_tokens - ANSWER_TOKENS))
+    return fit_budget(budget, max_tokens)
 
 
 def _response_format(value: object) -> dict[str, Any] | None:
@@ -136,8 +122,4 @@ def _response_format(value: object) -> dict[str, Any] | None:
 
 
 def _temperature(value: object, default: float | None) -> float | None:
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_TEMPERATURE:
-        raise row_error("out_of_range", "body.temperature", low=0, high=MAX_TEMPERATURE)
-    return value
+    return default if value is None else read_number(value, "temperature")

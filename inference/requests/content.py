@@ -8,18 +8,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from inference.catalogue.schema import Model
-from inference.media.parts import MediaPart, TextPart, read_part, upstream_part
+from inference.media.parts import ROW_PARTS, MediaPart, PartRules, TextPart, read_part, upstream_part
 from inference.media.rates import countable
 from inference.refusals import row_error
 
 Parts = list[dict[str, Any]]
 
 
-def read_parts(parts: list[Any], at: str, model: Model, media: list[MediaPart]) -> Parts:
+def read_parts(
+    parts: list[Any], at: str, model: Model, media: list[MediaPart], *, rules: PartRules = ROW_PARTS
+) -> Parts:
     """The parts of the list at path `at`; media is appended to `media` in the order of its places. Or a `RowError`."""
     if not parts:
         raise row_error("empty", at)
-    return [_read(part, f"{at}[{index}]", model, media) for index, part in enumerate(parts)]
+    return [_read(part, f"{at}[{index}]", model, media, rules) for index, part in enumerate(parts)]
 
 
 def text_parts(parts: Parts) -> Parts:
@@ -51,11 +53,26 @@ def upstream_messages(messages: Sequence[dict[str, Any]], media: Sequence[MediaP
     ]
 
 
-def _read(part: object, at: str, model: Model, media: list[MediaPart]) -> dict[str, Any]:
-    found = read_part(part, at=at, model=model)
+def frame_rate(media: Sequence[MediaPart], model: Model, *, fps: float | None = None) -> dict[str, Any]:
+    """How vLLM is told the sampling rate of clips, the model's own too, on models that take one.
+
+    Its loader hands on every frame, and the model's processor samples them; else the loader would take 32 of them
+    whatever the clip.
+    """
+    video = model.media.video if model.media else None
+    if video is None or video.max_fps is None or all(part.modality != "video" for part in media):
+        return {}
+    return {
+        "media_io_kwargs": {"video": {"num_frames": -1}},
+        "mm_processor_kwargs": {"fps": fps or video.default_fps, "do_sample_frames": True},
+    }
+
+
+def _read(part: object, at: str, model: Model, media: list[MediaPart], rules: PartRules) -> dict[str, Any]:
+    found = read_part(part, at=at, model=model, rules=rules)
     if isinstance(found, TextPart):
         return {"type": "text", "text": found.text}
-    if not countable(model, found.modality):
+    if found.modality in rules.counted and not countable(model, found.modality):
         raise row_error("media_not_served", f"{at}.type", model=model.id, modality=found.modality)
     media.append(found)
     return {"type": found.type}

@@ -11,6 +11,8 @@ from inference.refusals import expected, row_error, shortened
 
 # A row's own model is never read: the job's is what answers.
 FIELDS = frozenset({"state", "questions", "lang", "model"})
+# What the criteria of each type of question are.
+CRITERIA = {"choice": "an object of options", "noul": "an object", "score": "a list of levels"}
 
 
 class DecisionRow(msgspec.Struct, frozen=True):
@@ -64,6 +66,22 @@ def options(question: object) -> dict[str, str]:
         case "noul", dict() | None as criteria:
             return {key: _text((criteria or {}).get(key)) for key in ("true", "false")}
     return {}
+
+
+def fault_of(question: object) -> str | None:
+    """Why a question cannot be answered as written, as the end of a sentence, or None (reference 001, question types).
+
+    A row's questions are left to the model: whoever answers decides.
+    """
+    asked = question if isinstance(question, dict) else {}
+    kind, instructions, criteria = asked.get("type"), asked.get("instructions"), asked.get("criteria")
+    if not isinstance(instructions, str) or not instructions.strip():
+        return "has no instructions"
+    if not isinstance(kind, str) or kind not in CRITERIA:
+        return "has an unknown type: it must be choice, noul or score"
+    if kind == "noul" and isinstance(criteria, dict) and (odd := sorted(criteria.keys() - {"true", "false"})):
+        return f"is answered with yes or no: its criteria are keyed true and false, not {odd[0][:64]}"
+    return None if options(asked) else f"needs criteria that are {CRITERIA[kind]}"
 
 
 def question_texts(row: DecisionRow) -> Iterator[str]:

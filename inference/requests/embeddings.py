@@ -10,7 +10,7 @@ import msgspec
 import orjson
 
 from inference.catalogue.schema import Model
-from inference.media.parts import MediaPart
+from inference.media.parts import ROW_PARTS, MediaPart, PartRules
 from inference.refusals import expected, row_error
 from inference.requests.content import Parts, read_parts, upstream_messages
 from inference.requests.options import RowOptions
@@ -34,14 +34,18 @@ def read(custom_id: str, body: dict[str, Any], *, model: Model, options: RowOpti
         raise row_error("messages_in_embedding", "body.messages")
     if body.get("encoding_format", "float") not in ("float", None):
         raise row_error("encoding_not_float", "body.encoding_format")
-    dimensions = _dimensions(body.get("dimensions"), model, options)
+    dimensions = read_dimensions(body.get("dimensions"), model, options.dimensions)
     value = body.get("input")
     if type(value) is str:
         if not value:
             raise row_error("empty", "body.input")
         return EmbeddingRow(custom_id, value, dimensions)
-    media: list[MediaPart] = []
-    return EmbeddingRow(custom_id, _parts(value, model, media), dimensions, tuple(media))
+    if not isinstance(value, list):
+        raise expected("a string", value, "body.input")
+    if not value or not all(isinstance(part, dict) for part in value):
+        raise row_error("embedding_list", "body.input")
+    given, media = read_content(value, "body.input", model=model)
+    return EmbeddingRow(custom_id, given, dimensions, media)
 
 
 def write(row: EmbeddingRow, *, served_name: str) -> bytes:
@@ -69,10 +73,16 @@ def cut(row: EmbeddingRow, body: dict[str, Any]) -> dict[str, Any]:
     vector = _vector(body) or []
     if len(vector) <= row.dimensions:
         return body
-    kept = vector[: row.dimensions]
+    return body | {"data": [body["data"][0] | {"embedding": cut_vector(vector, row.dimensions)}]}
+
+
+def cut_vector(vector: list[float], dimensions: int) -> list[float]:
+    """The vector's first numbers, scaled to length 1 again where some were cut off."""
+    if len(vector) <= dimensions:
+        return vector
+    kept = vector[:dimensions]
     length = math.sqrt(math.fsum(number * number for number in kept)) or 1.0
-    data = [body["data"][0] | {"embedding": [number / length for number in kept]}]
-    return body | {"data": data}
+    return [number / length for number in kept]
 
 
 def _vector(body: dict[str, Any]) -> list[Any] | None:
@@ -83,31 +93,31 @@ def _vector(body: dict[str, Any]) -> list[Any] | None:
     return vector if isinstance(vector, list) else None
 
 
-def _parts(value: object, model: Model, media: list[MediaPart]) -> str | Parts:
-    """The parts of a row, their media appended to `media`; without media, their text as one string.
+def read_content(
+    value: list[Any], at: str, *, model: Model, rules: PartRules = ROW_PARTS
+) -> tuple[str | Parts, tuple[MediaPart, ...]]:
+    """The parts at path `at` and their media; without media, their text as one string. Or a `RowError`.
 
     Nothing is put between parts (reference 001, instructions for embedding inputs).
     """
-    if not isinstance(value, list):
-        raise expected("a string", value, "body.input")
-    if not value or not all(isinstance(part, dict) for part in value):
-        raise row_error("embedding_list", "body.input")
-    parts = read_parts(value, "body.input", model, media)
+    media: list[MediaPart] = []
+    parts = read_parts(value, at, model, media, rules=rules)
     if media:
-        return parts
+        return parts, tuple(media)
     if model.inputs == ("text",):
-        raise row_error("embedding_text_parts", "body.input")
+        raise row_error("embedding_text_parts", at)
     text = "".join(part["text"] for part in parts)
     if not text:
-        raise row_error("empty", "body.input")
-    return text
+        raise row_error("empty", at)
+    return text, ()
 
 
-def _dimensions(value: object, model: Model, options: RowOptions) -> int:
+def read_dimensions(value: object, model: Model, default: int | None = None) -> int:
+    """The width asked for, else the default, else the model's own; or a `RowError`."""
     widths = model.embedding
     assert widths is not None
     if value is None:
-        return options.dimensions or widths.dimensions
+        return default or widths.dimensions
     low, high = widths.min_dimensions, widths.dimensions
     if type(value) is not int or not low <= value <= high:
         if low == high:

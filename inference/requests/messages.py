@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from inference.catalogue.schema import Model
-from inference.media.parts import MediaPart
+from inference.media.parts import ROW_PARTS, MediaPart, PartRules
 from inference.refusals import expected, row_error
 from inference.requests.content import read_parts
 
@@ -16,7 +16,9 @@ _PLAIN = {"role", "content"}
 _NO_ARGUMENTS = (None, "", "null")
 
 
-def read_messages(value: object, *, model: Model) -> tuple[list[dict[str, Any]], tuple[MediaPart, ...]]:
+def read_messages(
+    value: object, *, model: Model, rules: PartRules = ROW_PARTS
+) -> tuple[list[dict[str, Any]], tuple[MediaPart, ...]]:
     """The messages as they are sent on and the media they hold, in order; or a `RowError` naming the first fault.
 
     Kept per message: role, content, name, tool_calls, tool_call_id, and earlier thinking under both names that model
@@ -28,18 +30,19 @@ def read_messages(value: object, *, model: Model) -> tuple[list[dict[str, Any]],
     if not value:
         raise row_error("empty", "body.messages")
     media: list[MediaPart] = []
-    messages = [_message(message, f"body.messages[{index}]", model, media) for index, message in enumerate(value)]
+    messages = [_message(message, index, model, media, rules) for index, message in enumerate(value)]
     return messages, tuple(media)
 
 
-def _message(message: object, at: str, model: Model, media: list[MediaPart]) -> dict[str, Any]:
+def _message(message: object, index: int, model: Model, media: list[MediaPart], rules: PartRules) -> dict[str, Any]:
+    at = f"body.messages[{index}]"
     if not isinstance(message, dict):
         raise row_error("wrong_type", at, expected="an object with role and content")
     role, content = message.get("role"), message.get("content")
     if not isinstance(role, str) or role not in ROLES:
         raise row_error("missing" if role is None else "invalid_role", f"{at}.role")
     if isinstance(content, list):
-        content = read_parts(content, f"{at}.content", model, media)
+        content = read_parts(content, f"{at}.content", model, media, rules=rules)
     elif not isinstance(content, str) and not (content is None and role == "assistant" and message.get("tool_calls")):
         raise row_error("wrong_type", f"{at}.content", expected="a string or an array of content parts")
     if message.keys() == _PLAIN and isinstance(content, str):

@@ -7,12 +7,12 @@ from anex.core.errors import Unprocessable
 from inference.catalogue.schema import Model
 from inference.requests.profiles import NATIVE, RowProfile
 from inference.requests.response_format import constrains
+from inference.requests.sampling import MAX_TEMPERATURE
 
 # What an answer keeps of the output cap beside a thinking budget.
 ANSWER_TOKENS = 64
 # What the note takes that closes thinking at its budget (reference 000, reasoning), about.
 NOTICE_TOKENS = 24
-MAX_TEMPERATURE = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,14 @@
-"""What a row may say, as one table: in a native job (reference 001) and in an OpenAI batch (reference 000)."""
+"""Where rules differ, as two tables: for rows of native jobs (001) and OpenAI batches (000), and for single requests.
+
+Nothing else branches on the kind of a file or on the surface of a request.
+"""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
+
+from anex.core.errors import AnexError, InvalidRequest, PaymentRequired, Unprocessable
+
+EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +35,45 @@ OPENAI: Final = RowProfile(
     default_cap=4096,
 )
 PROFILES: Final = {profile.name: profile for profile in (NATIVE, OPENAI)}
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A column of the table of surfaces: the rules in which paths that answer single requests differ.
+
+    `offered_as` is the word for it in a model's `realtime.surfaces`. `misshapen` answers a field that is missing or of
+    another type than the surface describes, `unpaid` a balance that does not cover the request. Without
+    `refuses_unknown` fields that nobody described are ignored. `cuts_states` tells that a decision's state is cut to
+    the model's window, not refused. An answer that is not streamed ends after `answer_s` seconds.
+    """
+
+    name: str
+    offered_as: Literal["openai", "native"]
+    misshapen: type[AnexError]
+    refuses_unknown: bool
+    takes_media: bool
+    cuts_states: bool
+    unpaid: type[AnexError] = PaymentRequired
+    efforts: tuple[str, ...] = EFFORTS
+    most_inputs: int = 128
+    max_body_bytes: int = 32 * 1024 * 1024
+    answer_s: int = 280
+
+
+V1: Final = Profile(
+    name="/v1",
+    offered_as="openai",
+    misshapen=InvalidRequest,
+    refuses_unknown=True,
+    takes_media=True,
+    cuts_states=False,
+)
+REALTIME_V1: Final = Profile(
+    name="/realtime/v1",
+    offered_as="native",
+    misshapen=Unprocessable,
+    refuses_unknown=False,
+    takes_media=False,
+    cuts_states=True,
+)
+SURFACES: Final = {profile.name: profile for profile in (V1, REALTIME_V1)}

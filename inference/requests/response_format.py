@@ -19,6 +19,13 @@ def check_response_format(value: object, *, param: str = "response_format") -> N
     A schema may refer to itself (`#/$defs/…`) but to nothing outside: nothing is fetched. What passes can be written
     as JSON and read again, inside a row too: no broken text, no number beyond 64 bits, not too many levels.
     """
+    schema = read_response_format(value, param=param)
+    if schema is not None:
+        check_schema(schema, f"{param}.json_schema.schema")
+
+
+def read_response_format(value: object, *, param: str = "response_format") -> bytes | None:
+    """As `check_response_format`, without the child process: the schema, which is left to `check_schema`."""
     if not isinstance(value, dict):
         raise _refused(f"{param} must be an object", param)
     try:
@@ -30,8 +37,14 @@ def check_response_format(value: object, *, param: str = "response_format") -> N
     kind = value.get("type")
     if kind not in TYPES:
         raise _refused(f"{param}.type must be one of {', '.join(TYPES)}", f"{param}.type")
-    if kind == "json_schema":
-        _check_schema(value.get("json_schema"), f"{param}.json_schema")
+    return _schema(value.get("json_schema"), f"{param}.json_schema") if kind == "json_schema" else None
+
+
+def check_schema(schema: bytes, param: str) -> None:
+    """Raise `InvalidRequest` unless the schema compiles. Waits for the child process, for half a second at most."""
+    fault = _compile_fault(schema) if len(schema) <= _KEPT_BYTES else schema_fault(schema)
+    if fault is not None:
+        raise _refused(f"{param} is not a valid JSON Schema: {fault}", param)
 
 
 def constrains(value: dict[str, Any] | None) -> bool:
@@ -47,7 +60,7 @@ def upstream_format(value: dict[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {**schema, "name": schema.get("name") or "response"}}
 
 
-def _check_schema(value: object, param: str) -> None:
+def _schema(value: object, param: str) -> bytes:
     if not isinstance(value, dict):
         raise _refused(f"{param} must be an object with a schema", param)
     name, schema = value.get("name"), value.get("schema")
@@ -55,10 +68,7 @@ def _check_schema(value: object, param: str) -> None:
         raise _refused(f"{param}.name must be a string", f"{param}.name")
     if not isinstance(schema, dict):
         raise _refused(f"{param}.schema must be a JSON Schema object", f"{param}.schema")
-    written = orjson.dumps(schema)
-    fault = _compile_fault(written) if len(written) <= _KEPT_BYTES else schema_fault(written)
-    if fault is not None:
-        raise _refused(f"{param}.schema is not a valid JSON Schema: {fault}", f"{param}.schema")
+    return orjson.dumps(schema)
 
 
 @lru_cache(maxsize=64)

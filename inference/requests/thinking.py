@@ -4,15 +4,13 @@ from typing import Any
 
 from inference.catalogue.schema import Model
 from inference.refusals import row_error
-from inference.requests.options import RowOptions
-from inference.requests.own_settings import OwnSettings
+from inference.requests.options import ANSWER_TOKENS, RowOptions
+from inference.requests.reasoning import Reasoning
 
 _AT = "body.chat_template_kwargs"
 
 
-def check_thinking(
-    value: object, *, model: Model, options: RowOptions, own: OwnSettings | None = None
-) -> dict[str, Any]:
+def check_thinking(value: object, *, model: Model, options: RowOptions, own: Reasoning | None = None) -> dict[str, Any]:
     """What the chat template is given: `enable_thinking` and `reasoning_effort`, the row's over the job's.
 
     A row that has its own `reasoning` (`own`) keeps it where its chat_template_kwargs say nothing. Other keys are not
@@ -40,6 +38,19 @@ def check_thinking(
     if effort is not None and thinks is not False:
         settings["reasoning_effort"] = effort
     return settings
+
+
+def may_think(settings: dict[str, Any], model: Model) -> bool:
+    """Whether a chat is to think, or may: by its template's settings, else by the model's default where it is known."""
+    on = settings.get("enable_thinking", True if "reasoning_effort" in settings else model.reasoning_default)
+    return model.reasoning != "none" and on is not False
+
+
+def fit_budget(budget: int | None, max_tokens: int | None) -> int | None:
+    """A cap on thinking, lowered so that the answer keeps its room; None for none. All are tokens."""
+    if not budget:
+        return None
+    return budget if max_tokens is None else max(1, min(budget, max_tokens - ANSWER_TOKENS))
 
 
 def leaves_budget_open(model: Model, *, reasoning: bool | None, budget: int | None) -> bool:

@@ -41,7 +41,7 @@ async def judge(
     elif isinstance(request, requests.DecisionRow):
         body = decision_answers.complete(request, body, usage=usage)
     elif isinstance(request, requests.ChatRow):
-        if request.own and request.own.excludes_reasoning:
+        if request.own and request.own.reasoning.excluded:
             body = chat.without_reasoning(body)
         if answer.finish_reason == "length":
             count = "truncated"

@@ -1,0 +1,110 @@
+"""Reads what a model server streams for a chat, and says what the answer gains with each event. Pure."""
+
+from typing import Any, Final
+
+import msgspec
+
+from anex.core.usage import Usage
+from inference.backends.answers import decode_object
+from inference.backends.faults import ServerFailed
+from inference.backends.usage import MOST_TOKENS, read_reasoning, read_usage
+from inference.requests.chat_request import ChatRequest
+from realtime.chat.calls import Calls
+from realtime.chat.logprobs import Aligner
+
+_FAILURES: Final = ("abort", "error")
+
+
+class Delta(msgspec.Struct):
+    """What an answer gains: text, thinking, pieces of calls, log probabilities, and at last why it ended."""
+
+    content: str = ""
+    reasoning: str = ""
+    calls: list[dict[str, Any]] = []
+    logprobs: list[dict[str, Any]] | None = None
+    finish_reason: str | None = None
+
+
+class Reader:
+    """The state of one answer while its events come in.
+
+    `finish_reason` is None until the answer ended: a stream that is over before was cut. `pieces` counts events with
+    text, for a server that reports no usage.
+    """
+
+    def __init__(self, request: ChatRequest) -> None:
+        self._request = request
+        self._calls = Calls(request.use)
+        stops = request.sampling.get("stop", [])
+        self._aligner = Aligner(stops, thinks=request.thinks) if request.top_logprobs is not None else None
+        self._report: object = None
+        self.finish_reason: str | None = None
+        self.pieces = 0
+
+    def read(self, event: bytes) -> Delta | None:
+        """What an event's data brings, None for nothing. Raises `ServerFailed` for an error or for what is no chunk."""
+        chunk = decode_object(event)
+        if chunk is None or chunk.get("error"):
+            raise ServerFailed("The model server failed while it answered.")
+        if chunk.get("usage") is not None:
+            self._report = chunk["usage"]
+        choices = chunk.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, dict) or self.finish_reason is not None:
+            return None
+        delta = choice.get("delta")
+        return self._gain(delta if isinstance(delta, dict) else {}, choice)
+
+    def usage(self, *, input_bound: int = MOST_TOKENS, output_bound: int = MOST_TOKENS) -> tuple[Usage | None, bool]:
+        """The last usage the server reported, as `read_usage` believes it, and whether it had to be changed."""
+        body = {"usage": self._report, "choices": None}
+        return read_usage(body, input_bound=input_bound, output_bound=output_bound)
+
+    def reasoning_tokens(self) -> int | None:
+        """The tokens of the answer that were thinking, where the server tells."""
+        return read_reasoning({"usage": self._report})
+
+    def _gain(self, delta: dict[str, Any], choice: dict[str, Any]) -> Delta | None:
+        content, thought = _text(delta.get("content")), _text(delta.get("reasoning_content") or delta.get("reasoning"))
+        ended = choice.get("finish_reason") or None
+        called = delta.get("tool_calls")
+        if content or thought or called:
+            self.pieces += 1
+        calls = self._calls.add(called) if called else []
+        if ended is not None:
+            left, text = self._calls.end(cut=ended == "length")
+            calls, content = calls + left, content + text
+            self.finish_reason = self._finish(ended)
+        logprobs = self._aligned(choice, content) if self._aligner else None
+        if self._request.excludes_reasoning:
+            thought = ""
+        if not (content or thought or calls or logprobs or ended is not None or "role" in delta):
+            return None
+        return Delta(content, thought, calls, logprobs, self.finish_reason)
+
+    def _aligned(self, choice: dict[str, Any], content: str) -> list[dict[str, Any]]:
+        assert self._aligner
+        told = choice.get("logprobs")
+        given = told.get("content") if isinstance(told, dict) else None
+        entries = [self._cut(entry) for entry in given if isinstance(entry, dict)] if isinstance(given, list) else []
+        reason = choice.get("finish_reason") or None
+        if reason is None:
+            return self._aligner.add(entries, content)
+        return self._aligner.end(entries, content, cut=reason == "length", stop=choice.get("stop_reason"))
+
+    def _cut(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """An entry with no more alternatives than were asked for."""
+        others = entry.get("top_logprobs")
+        return entry | {"top_logprobs": others[: self._request.top_logprobs] if isinstance(others, list) else []}
+
+    def _finish(self, reason: object) -> str:
+        """The reason as OpenAI names it: `tool_calls` comes with calls alone, and a named function ends in `stop`."""
+        if reason in _FAILURES:
+            raise ServerFailed("The model server gave up while it answered.")
+        if reason == "length" or (reason == "content_filter" and not self._calls):
+            return str(reason)
+        return "tool_calls" if self._calls and self._request.use.choice != "named" else "stop"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,57 @@
+"""Puts the gains of an answer together for a client that did not ask for a stream. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from realtime.chat.reading import Delta
+
+
+class Whole:
+    """One answer, gathered: its text is that of the streamed answer."""
+
+    def __init__(self) -> None:
+        self._content: list[str] = []
+        self._reasoning: list[str] = []
+        self._calls: list[dict[str, Any]] = []
+        self._logprobs: list[dict[str, Any]] = []
+        self._finish_reason: str | None = None
+
+    def add(self, delta: Delta) -> None:
+        """Gather a delta."""
+        self._content.append(delta.content)
+        self._reasoning.append(delta.reasoning)
+        self._logprobs += delta.logprobs or ()
+        self._finish_reason = delta.finish_reason
+        for piece in delta.calls:
+            if "id" in piece:
+                self._calls.append({**piece, "arguments": [piece["function"]["arguments"]]})
+            else:
+                self._calls[piece["index"]]["arguments"].append(piece["function"]["arguments"])
+
+    def body(
+        self, *, answer_id: str, created: int, model_id: str, usage: Mapping[str, Any], logprobs: bool
+    ) -> dict[str, Any]:
+        """The answer as OpenAI shapes it; `logprobs` says whether they were asked for."""
+        choice = {
+            "index": 0,
+            "message": self._message(),
+            "logprobs": {"content": self._logprobs, "refusal": None} if logprobs else None,
+            "finish_reason": self._finish_reason,
+        }
+        head = {"id": answer_id, "object": "chat.completion", "created": created, "model": model_id}
+        return {**head, "choices": [choice], "usage": dict(usage)}
+
+    def _message(self) -> dict[str, Any]:
+        content, thought = "".join(self._content), "".join(self._reasoning)
+        message: dict[str, Any] = {"role": "assistant", "content": content or (None if self._calls else "")}
+        message["refusal"] = None
+        if thought:
+            message["reasoning_content"] = thought
+        if self._calls:
+            message["tool_calls"] = [_call(call) for call in self._calls]
+        return message
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = {"name": call["function"]["name"], "arguments": "".join(call["arguments"])}
+    return {"id": call["id"], "type": "function", "function": function}

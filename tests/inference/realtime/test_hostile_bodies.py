@@ -1,0 +1,98 @@
+"""Whatever JSON a client sends, it is a request that can be written, or a refusal with a status of its own."""
+
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anex.core.errors import AnexError
+from inference.catalogue import Model, get
+from inference.requests import bodies, decision_request, decisions, embedding_request
+from inference.requests.profiles import SURFACES, Profile
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 2**40) | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+PART = st.fixed_dictionaries(
+    {"type": st.sampled_from(["text", "image_url", "input_video"]) | JSON},
+    optional={
+        "text": st.text(max_size=4) | JSON,
+        "image_url": st.fixed_dictionaries({"url": st.sampled_from(["https://a.example/x.png", "data:,"]) | JSON})
+        | JSON,
+        "input_video": st.fixed_dictionaries({"data": st.sampled_from(["https://a.example/x.mp4", "AA=="]) | JSON})
+        | JSON,
+    },
+)
+QUESTION = st.fixed_dictionaries(
+    {"type": st.sampled_from(["choice", "noul", "score"]) | JSON, "instructions": st.text(max_size=4) | JSON},
+    optional={"criteria": JSON},
+)
+SURFACE = st.sampled_from(sorted(SURFACES)).map(SURFACES.__getitem__)
+
+
+def model_named(model_id: str) -> Model:
+    model = get(model_id)
+    assert model
+    return model
+
+
+@given(st.binary(max_size=60) | JSON.map(orjson.dumps), SURFACE)
+def test_any_bytes_are_an_object_or_a_refusal(raw: bytes, profile: Profile) -> None:
+    try:
+        assert isinstance(bodies.decode(raw, profile=profile), dict)
+    except AnexError as error:
+        assert error.status in (400, 422)
+
+
+@given(
+    st.fixed_dictionaries(
+        {"input": st.lists(st.lists(PART, max_size=3) | st.text(max_size=3) | JSON, max_size=4) | JSON},
+        optional={"dimensions": JSON, "encoding_format": JSON, "user": JSON, "other": JSON},
+    ),
+    SURFACE,
+)
+def test_any_embeddings_body(body: dict[str, Any], profile: Profile) -> None:
+    model = model_named("qwen3-vl-embedding-2b")
+    try:
+        request = embedding_request.read(body, model=model, profile=profile)
+    except AnexError as error:
+        assert (error.status in (400, 422), "body." in error.message) == (True, False)
+        return
+    assert embedding_request.most_usage(request, model).input_tokens > 0
+    if not request.media:
+        assert embedding_request.write(request, served_name="m")
+
+
+@given(
+    st.fixed_dictionaries(
+        {
+            "state": st.text(max_size=9) | JSON,
+            "questions": st.dictionaries(st.text(max_size=3), QUESTION | JSON) | JSON,
+        },
+        optional={"lang": st.text(max_size=3) | JSON},
+    ),
+    SURFACE,
+)
+def test_any_decision_body(body: dict[str, Any], profile: Profile) -> None:
+    model = model_named("laya")
+    try:
+        request = decision_request.read(body, model=model, profile=profile)
+    except AnexError as error:
+        assert error.status in (400, 422)
+        return
+    assert decision_request.most_usage(request, model).input_tokens > 0
+    assert decision_request.window(request, model) in (512, 1024)
+    decision_request.surely_fits(request, model)
+    assert orjson.loads(decisions.write(request, served_name="m"))["questions"]
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "\x00", "é" * 100])
+def test_a_refusal_never_repeats_a_long_name(name: str) -> None:
+    body = {"state": "a", "questions": {name: {}}}
+    with pytest.raises(AnexError) as refusal:
+        decision_request.read(body, model=model_named("laya"), profile=SURFACES["/v1"])
+    assert len(refusal.value.message) + len(refusal.value.param or "") < 400

@@ -1,0 +1,35 @@
+"""A refusal for want of room says the context and the counts, whichever server it came from."""
+
+import pytest
+
+from inference.backends.overflow import read_overflow
+
+VLLM = (
+    "This model's maximum context length is 2048 tokens. However, you requested 100 output tokens and your prompt "
+    "contains at least 1949 input tokens, for a total of at least 2049 tokens. Please reduce the length."
+)
+SPLIT = (
+    "This model's maximum context length is 2048 tokens. However, you requested 2148 tokens (48 in the messages, 2100 "
+    "in the completion). Please reduce the length of the messages or completion."
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"message": VLLM}, ["2048", "at least 2049", "at least 1949 in the messages", "100 in the completion"]),
+        ({"message": SPLIT}, ["2048", "asks for 2148", "48 in the messages", "2100 in the completion"]),
+        ({"message": "Input exceeds the maximum model length"}, ["32768"]),
+        ({"type": "exceed_context_size_error", "n_prompt_tokens": 3000, "n_ctx": 2048}, ["2048", "have 3000"]),
+    ],
+)
+def test_counts_are_told_where_the_server_tells_them(body: dict[str, object], words: list[str]) -> None:
+    refusal = read_overflow(400, {"error": body}, context=32768)
+    assert refusal is not None
+    assert (refusal.status, refusal.code) == (400, "context_length_exceeded")
+    assert [word for word in words if word not in refusal.message] == []
+
+
+@pytest.mark.parametrize("body", [{}, {"error": None}, {"error": {"message": "bad tool"}}, {"error": {"message": 5}}])
+def test_another_refusal_stays_another(body: dict[str, object]) -> None:
+    assert read_overflow(400, body, context=2048) is None

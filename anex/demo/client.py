@@ -52,9 +52,9 @@ class BatchClient:
                 )
         return str(created["id"])
 
-    async def submit(self, input_id: str, model: str) -> str:
-        """Create a job whose output cap is estimated from a sample; its id."""
-        return str((await self._call("POST", "/jobs", {"input_id": input_id, "model": model}))["id"])
+    async def submit(self, input_id: str, model: str, **options: Any) -> str:
+        """Create a job; its id. `options` are further fields of reference 001, POST /jobs."""
+        return str((await self._call("POST", "/jobs", {"input_id": input_id, "model": model, **options}))["id"])
 
     async def job(self, job_id: str) -> dict[str, Any]:
         """The job as it is now."""

@@ -69,8 +69,8 @@ class Screen:
         self.fact("submitted", f"job {job_id} on {model}")
 
     def estimating(self) -> AbstractContextManager[object]:
-        """While the rows are checked and a sample is run."""
-        return self.waiting("checking and counting every row, running a sample")
+        """While the rows are checked."""
+        return self.waiting("checking and counting every row")
 
     def quoted(self, job: dict[str, Any]) -> None:
         """The price before anything is spent."""

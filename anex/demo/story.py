@@ -13,6 +13,8 @@ from anex.demo.screen import Screen
 
 _POLL_S = 0.5
 _STALLED_S = 600.0
+# Tokens: room for the short sentence that is asked for.
+_LONGEST_ANSWER = 120
 _BEFORE_QUOTE = frozenset({"submitted", "estimating"})
 _RUNNING = frozenset({"in_progress", "finalizing"})
 
@@ -41,7 +43,7 @@ class Story:
         content = chats(rows)
         input_id = await client.upload(content)
         self.screen.uploaded(len(rows), len(content), rows[0])
-        job_id = await client.submit(input_id, self.model)
+        job_id = await client.submit(input_id, self.model, max_output_tokens=_LONGEST_ANSWER)
         self.screen.submitted(job_id, self.model)
         with self.screen.estimating():
             job = await self._while(client, job_id, _BEFORE_QUOTE)

@@ -122,6 +122,12 @@ def probe_picture(read: Reader, size: int, *, format: str) -> Picture | None:
     return Picture(facts["width"], facts["height"]) if "width" in facts else None
 
 
+def decodes(read: Reader, size: int, *, format: str) -> bool:
+    """Whether a picture can be decoded to its end: seconds for a large one. Not even begun beyond `MAX_PIXELS`."""
+    facts = _ask(_child, read, _Question(format=format, size=size, budget=size * _PASSES, walk=True))
+    return facts.get("decoded") is True
+
+
 def _ask(child: HelperProcess, read: Reader, question: _Question) -> dict[str, Any]:
     """The child's facts; none where the question ended the child. `Unavailable` where no other can be started."""
     try:

@@ -8,12 +8,11 @@ from typing import Final
 from inference.catalogue.schema import Model
 from inference.media.formats import Reader
 from inference.media.lengths import Measured, in_seconds
-from inference.media.probe import Clip, Patience, probe_clip, probe_picture
+from inference.media.probe import Clip, Patience, decodes, probe_clip, probe_picture
+from inference.media.probe_child import MAX_PIXELS
 from inference.media.rates import longest_ms
 from inference.refusals import RowError, row_error
 
-# What Pillow, which model servers decode with, reads without a warning.
-MAX_PIXELS: Final = 89_478_485
 # How far a clip may run past the length it was priced at: coders add frames, people round.
 _SLACK_MS: Final = 1_000
 
@@ -43,6 +42,11 @@ def media_fault(
     if clip.milliseconds is not None and clip.milliseconds > paid + _SLACK_MS:
         return row_error("media_length_mismatch", at, real=in_seconds(clip.milliseconds), priced=in_seconds(paid))
     return None
+
+
+def damage(read: Reader, size: int, *, format: str, at: str) -> RowError | None:
+    """Why a picture that a server refused is to blame, `media_unreadable`, or None where it can be decoded."""
+    return None if decodes(read, size, format=format) else _unreadable(at, f"it is damaged or not complete as {format}")
 
 
 def _clip_fault(clip: Clip, priced: Measured, format: str, model: Model) -> str | None:

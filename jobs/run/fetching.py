@@ -19,7 +19,7 @@ from inference.media.lengths import Measured, measure
 from inference.media.parts import MediaPart
 from inference.media.probe import Patience
 from inference.media.rates import count_media, surplus
-from inference.media.serving import media_fault
+from inference.media.serving import damage, media_fault
 from inference.refusals import RowError, row_error
 from inference.requests import rows as requests
 from jobs.run import hosted
@@ -88,3 +88,13 @@ def _fault(part: MediaPart, priced: Measured, model: Model, fps: float | None, p
     return media_fault(
         priced, read, size, format=part.format, at=part.at, model=model, video_fps=fps, patience=patience
     )
+
+
+def damaged_picture(request: requests.Row) -> RowError | None:
+    """The first picture of a prepared row that cannot be decoded. Takes as long as decoding all of them."""
+    for part in requests.media_of(request):
+        if part.modality == "image" and part.data and part.format:
+            fault = damage(part.data.read, part.data.size, format=part.format, at=part.at)
+            if fault:
+                return fault
+    return None

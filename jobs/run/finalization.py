@@ -125,7 +125,7 @@ def _settle(claim: Claim, stored: Stored | None, rows: int) -> bool:
         delivered = Part.objects.filter(chunk__job_id=job.pk, chunk__kind=Chunk.Kind.ROWS)
         sums = delivered.aggregate(**SUMS)
         counts = {name: sums[name] or 0 for name in COUNTS}
-        charge = _charge(job, delivered_nano=sums["cost"] or 0, answered_rows=rows - counts["error_rows"])
+        charge = _charge(job, counts, delivered_nano=sums["cost"] or 0)
         settlement = holds.settle(source=f"job:{job.pk}", charge_nano=charge, actor=system("finalization"))
         usage.record(
             source=f"job:{job.pk}",
@@ -169,12 +169,14 @@ def _pace(job: Job, sums: dict[str, Any], rows: int) -> dict[str, float]:
     return asdict(measured) if measured else {}
 
 
-def _charge(job: Job, *, delivered_nano: int, answered_rows: int) -> int:
+def _charge(job: Job, counts: dict[str, int], *, delivered_nano: int) -> int:
+    """In nano-dollars; nothing where no row was answered. A format error may be a refusal, which consumed nothing."""
+    answered = (
+        counts["success_rows"] + counts["truncated_rows"] + (counts["format_error_rows"] if delivered_nano else 0)
+    )
     card = pricing.PriceCard.thaw(job.prices or {})
     quote_nano = cents_to_nano(job.quote_cents or 0)
-    charge = pricing.charge_nano(
-        card, quote_nano=quote_nano, delivered_nano=delivered_nano, delivered_rows=answered_rows
-    )
+    charge = pricing.charge_nano(card, quote_nano=quote_nano, delivered_nano=delivered_nano, delivered_rows=answered)
     if cents_to_nano(ceil_cents(delivered_nano)) > quote_nano:
         log.error(
             "job %s consumed %d nano-dollars over its quote; the loss is ours", job.pk, delivered_nano - quote_nano

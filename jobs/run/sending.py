@@ -169,7 +169,9 @@ class Sender:
     async def _outcome(self, row: int, ready: Prepared, answer: Answer, server: Server) -> Outcome:
         request, media = ready.request, ready.media
         if answer.status != 200:
-            return judging.refuse(row, request, answer)
+            # Every picture is not decoded beforehand: it would take longer than all the rest. A refused one is.
+            damaged = await fetching.in_thread(partial(fetching.damaged_picture, request)) if media.images else None
+            return judging.refuse_media(row, request, damaged) if damaged else judging.refuse(row, request, answer)
         self._note_clamp(answer, server)
         card, usage, length = self._context.card, answer.usage, None
         try:

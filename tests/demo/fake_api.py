@@ -60,6 +60,7 @@ async def upload(request: web.Request) -> web.Response:
 
 async def create_job(request: web.Request) -> web.Response:
     asked = await request.json()
+    assert asked.pop("max_output_tokens", 120) == 120
     assert asked == {"input_id": "1a2b", "model": asked["model"]}
     return web.json_response({"id": JOBS[asked["model"]], "status": "submitted"}, status=201)
 

@@ -43,7 +43,7 @@ def test_picture_by_url_and_clip_inline_are_answered_and_billed_by_what_they_are
 def test_what_cannot_be_had_or_read_is_refused_by_its_place(surface: Surface, host: https.Server) -> None:
     host.answer("/moved.png", 302, b"")
     host.answer("/text.png", 200, b"no picture")
-    long = clips.input_audio("mp3", clips.audio("mp3", 603))
+    long = clips.by_url("video", clips.data_uri("mp4", clips.video("mp4", frames=65, fps=1)))
     parts = [
         clips.by_url("image", host.url("/moved.png")),
         clips.by_url("image", host.url("/text.png")),

@@ -6,7 +6,7 @@ import pytest
 
 from inference.catalogue.schema import Model
 from inference.media.lengths import Measured
-from inference.media.serving import media_fault
+from inference.media.serving import damage, media_fault
 from inference.refusals import RowError
 from tests.inference.media import clips
 from tests.inference.media.models import GEMMA, NEMOTRON, QWEN
@@ -76,3 +76,21 @@ def test_a_picture_of_too_many_pixels_is_unreadable() -> None:
     error = fault(bytes(data), "bmp")
     assert error
     assert "40000 × 40000 pixels" in error.message
+
+
+def damaged(data: bytes, format: str) -> RowError | None:
+    return damage(lambda at, size: data[at : at + size], len(data), format=format, at=AT)
+
+
+@pytest.mark.parametrize("format", clips.IMAGES)
+def test_a_picture_cut_in_its_middle_is_seen_once_it_is_decoded(format: str) -> None:
+    whole = clips.picture(format, 300, 200)
+    cut = whole[: len(whole) * 2 // 3]
+    assert damaged(whole, format) is None
+    error = damaged(cut, format)
+    assert error
+    assert (error.code, error.param) == ("media_unreadable", AT)
+
+
+def test_a_picture_of_a_billion_pixels_is_not_begun() -> None:
+    assert damaged(clips.picture("gif", 1, 1)[:6] + b"\x00\x7d\x00\x7d" + clips.picture("gif", 1, 1)[10:], "gif")

@@ -228,3 +228,14 @@ def test_a_row_in_the_wider_context_leaves_its_own_room_for_answers(acme: Organi
     sent = 2 + 4 + 61 * 105 + 4 * 7_500
     assert (job.status, job.est_input_tokens, job.max_output_tokens) == ("cost_ready", sent + 8, 16)
     assert job.longest_row_tokens == sent - 32_768
+
+
+def test_a_picture_that_its_server_refused_because_it_is_cut_off_is_to_blame(
+    acme: Organization, media_engine: None, pump: Pump
+) -> None:
+    refused = {"type": "text", "text": "[[status 400]]"}
+    cut = by_url("image", data_uri("png", PNG[: len(PNG) * 2 // 3]))
+    whole = by_url("image", data_uri("png", PNG))
+    job = run(acme, [chat_line("cut", [cut, refused]), chat_line("whole", [whole, refused])], model_id="scripted-media")
+    assert (job.error_rows, job.format_error_rows, job.charge_cents) == (1, 1, 0)
+    assert [line["error_type"] for line in result(job)] == ["media_unreadable", "invalid_request_error"]

@@ -18,7 +18,7 @@ from inference.media.lengths import Measured, in_seconds, measure
 from inference.media.parts import MediaPart
 from inference.media.probe import Patience
 from inference.media.rates import longest_ms
-from inference.media.serving import media_fault
+from inference.media.serving import damage, media_fault
 from inference.refusals import RowError, row_error
 from inference.requests.bodies import refused
 from inference.requests.profiles import Profile
@@ -48,6 +48,22 @@ async def prepare(parts: tuple[MediaPart, ...], *, model: Model, profile: Profil
         raise refused(error, profile) from None
     finally:
         stopped.set()
+
+
+async def check_pictures(parts: tuple[MediaPart, ...], *, profile: Profile) -> None:
+    """Raise the 400 that names the first picture that cannot be decoded: what a server refuses may be one."""
+    fault = await asyncio.get_running_loop().run_in_executor(_threads, _damage, parts)
+    if fault:
+        raise refused(fault, profile)
+
+
+def _damage(parts: tuple[MediaPart, ...]) -> RowError | None:
+    for part in parts:
+        if part.modality == "image" and part.data and part.format:
+            fault = damage(part.data.read, part.data.size, format=part.format, at=part.at)
+            if fault:
+                return fault
+    return None
 
 
 def _prepare(parts: tuple[MediaPart, ...], model: Model, stopped: threading.Event) -> Ready:

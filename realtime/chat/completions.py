@@ -124,6 +124,7 @@ class _Answer:
             async with self._house.upstream.stream(self._model.id, _PATH, self._write) as begun:
                 await self._follow(begun, take)
         except Refused as refused:
+            await media.check_pictures(self._asked.media, profile=self._exchange.profile)
             raise refusal(refused.answer, self._model) from None
         finally:
             self._count()

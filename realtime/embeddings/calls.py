@@ -10,6 +10,7 @@ from inference.backends.client import Client
 from inference.backends.registry import Server
 from inference.requests import embedding_request
 from inference.requests.embedding_request import Call, EmbeddingRequest
+from inference.requests.profiles import Profile
 from realtime import media
 from realtime.embeddings import answers
 from realtime.handling import admit, read_request, refusal
@@ -37,7 +38,7 @@ async def embed(exchange: Exchange, house: House) -> None:
                     ready = await media.prepare(asked.media, model=offer.model, profile=exchange.profile)
                     asked = embedding_request.with_media(asked, ready.parts)
                     meter.sent(ready.items)
-                found, used = await _ask(house, offer, asked, exchange.profile.answer_s)
+                found, used = await _ask(house, offer, asked, exchange.profile)
             if used is not None:
                 meter.report(used)
             body = answers.body(asked, found, model_id=offer.model.id, usage=meter.billed())
@@ -45,18 +46,21 @@ async def embed(exchange: Exchange, house: House) -> None:
             await exchange.answer(body)
 
 
-async def _ask(house: House, offer: Offer, asked: EmbeddingRequest, timeout_s: float) -> tuple[Found, Usage | None]:
+async def _ask(house: House, offer: Offer, asked: EmbeddingRequest, profile: Profile) -> tuple[Found, Usage | None]:
     """The vectors and what was reported for them, None where a call has no report."""
 
     async def ask(client: Client, server: Server) -> tuple[Found, Usage | None]:
         calls = embedding_request.write(asked, served_name=server.served_name)
-        replies = await _all(client.complete(server, "/embeddings", call.body, timeout_s=timeout_s) for call in calls)
+        replies = await _all(
+            client.complete(server, "/embeddings", call.body, timeout_s=profile.answer_s) for call in calls
+        )
         found = [(call, answers.read_vectors(reply.body, call)) for call, reply in zip(calls, replies, strict=True)]
         return found, _total(replies)
 
     try:
         return await house.upstream.complete(offer.model.id, ask)
     except Refused as refused:
+        await media.check_pictures(asked.media, profile=profile)
         raise refusal(refused.answer, offer.model) from None
 
 

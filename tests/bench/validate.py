@@ -167,12 +167,13 @@ def compare_counting(scope: Scope) -> None:
 
     chats = [row for row in parsed if isinstance(row, requests.ChatRow)]
     tokenizer.chats.count(chats, model_id=model.id, count_prompts=keep)
-    started = busy_seconds()
+    started, began = busy_seconds(), time.monotonic()
     for place in range(0, len(prompts), 10_000):
         tokenizer.tokenizer.encode_batch(prompts[place : place + 10_000], add_special_tokens=False)
-    between = busy_seconds()
-    whole_check(scope)
+    between, bare_wall = busy_seconds(), time.monotonic() - began
+    _, our_wall = whole_check(scope)
     bare, ours = between - started, busy_seconds() - between
+    print(f"counting, by the clock: bare {bare_wall:.1f} s, ours {our_wall:.1f} s ({bare_wall / our_wall:.2f})")
     print(f"counting {len(prompts):,} prompts, processor time: bare encode_batch {bare:.1f} s, ", end="")
     print(f"checked and counted {ours:.1f} s, children started and tokenizers loaded")
     say("counting, as a share of a bare encode_batch", bare / ours, COUNTING_SHARE, "", at_least=True)

@@ -1,4 +1,4 @@
-"""Which models a surface answers for now: the catalogue names the surface, the price is known, a server is there."""
+"""Which models a surface answers: the catalogue names the surface, the price is known, a server is there."""
 
 from typing import Final, NamedTuple
 

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from anex.supervisor.platform import DECIDER, EMBEDDER, MODEL
@@ -34,9 +35,28 @@ print(json.dumps([poor.secret, narrow.secret]))
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """A running platform; `environments` are those of a client's tests, by whose models they name."""
+
+    stack: Stack
+    environments: dict[str, dict[str, str]]
+
+    def left_in_flight(self) -> int:
+        """Requests that are not settled some seconds after the last one, or 1 where only money is still held."""
+        deadline = time.monotonic() + 20
+        while True:
+            ((requests, nano),) = self.stack.query("SELECT sum(in_flight), sum(held_nano) FROM billing_account")
+            if not requests and not nano:
+                return 0
+            if time.monotonic() > deadline:
+                return int(requests) or 1
+            time.sleep(0.2)
+
+
 @contextmanager
-def running(folder: Path, cache: Path) -> Iterator[dict[str, dict[str, str]]]:
-    """The environments of a client's tests, by the models they name: `scripted` and `local`."""
+def running(folder: Path, cache: Path) -> Iterator[Platform]:
+    """The platform until the block ends, with environments for `scripted` and for `local` models."""
     key = secrets.token_hex(16)
     with Stack(folder, durable=False, environment={ENGINE_KEY: key}) as stack:
         chat, encoder = free_port(), free_port()
@@ -58,7 +78,8 @@ def running(folder: Path, cache: Path) -> Iterator[dict[str, dict[str, str]]]:
             "ANEX_POOR_KEY": poor,
             "ANEX_NARROW_KEY": narrow,
         }
-        yield {name: _environment(told, models) for name, models in (("scripted", SCRIPTED), ("local", LOCAL))}
+        named = {"scripted": SCRIPTED, "local": LOCAL}
+        yield Platform(stack, {name: _environment(told, models) for name, models in named.items()})
 
 
 def _wait_until_offered(origin: str, *models: str) -> None:

@@ -99,6 +99,7 @@ class Run:
     def _measure(self, targets: list[Target], shots: list[Shot]) -> None:
         """Every round begins with another target, so that what neighbours do hits all alike."""
         for number in range(self._chosen.rounds):
+            print(f"the machine's load is {os.getloadavg()[0]:.1f}", flush=True)
             first = number % len(targets)
             for shot in shots:
                 for target in targets[first:] + targets[:first]:

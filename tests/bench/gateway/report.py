@@ -9,8 +9,8 @@ from tests.bench.gateway.shots import Shot
 
 Found = Mapping[tuple[Shot, str], Sequence[Mapping[str, Any]]]
 BASELINE: Final = "litellm"
-# What memory may grow by after the first tenth of the requests: what an allocator keeps, not what a leak takes.
-_GROWTH_PERCENT: Final = 5.0
+# What a process may grow by after the first tenth of the requests: what allocators keep, less than a leak would take.
+_GROWTH_MIB: Final = 3.0
 # Titles and figures of a row.
 _WHOLE: Final = (
     ("requests/s", "rate"),
@@ -106,9 +106,9 @@ class Figures:
         """Which of Anex's processes the time goes to."""
         lines = []
         for shot in shots:
-            rounds = self._found.get((shot, "anex"), ())
-            names = rounds[0]["cpu"] if rounds else ()
-            parts = [f"{name} {median(each['cpu'][name] for each in rounds):.3f}" for name in names]
+            if not (rounds := self._found.get((shot, "anex"))):
+                continue
+            parts = [f"{name} {median(each['cpu'][name] for each in rounds):.3f}" for name in rounds[0]["cpu"]]
             unit = "100,000 chunks" if shot.is_streamed else "1,000 requests"
             lines.append(f"anex, {shot.name}: CPU s per {unit}: {', '.join(parts)}")
         return "\n".join(lines)
@@ -146,10 +146,9 @@ def judge(figures: Figures, shots: Sequence[Shot]) -> list[Verdict]:
 
 def judge_memory(seen: Sequence[Mapping[str, float]], requests: int) -> list[Verdict]:
     """Postgres is left out: it fills its cache of a fixed size."""
-    growth = {name: (seen[-1][name] / seen[1][name] - 1) * 100 for name in ("web", "valkey")}
     return [
-        Verdict(f"growth of {name} over {requests:,} requests", grown, _GROWTH_PERCENT, unit="%")
-        for name, grown in growth.items()
+        Verdict(f"growth of {name} over {requests:,} requests", seen[-1][name] - seen[1][name], _GROWTH_MIB, unit="MiB")
+        for name in ("web", "valkey")
     ]
 
 

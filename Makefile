@@ -1,12 +1,13 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-all fuzz fuzz-parsers lint audit format migrations bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-requests bench-gateway
+.PHONY: help demo test test-all test-clients fuzz fuzz-parsers lint audit format migrations bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-requests bench-gateway
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
 	@echo "make test          all tests on embedded services; ARGS passes options to pytest"
-	@echo "make test-all      the demo, the tests and the fuzzing from clean clones, on every supported Python found"
+	@echo "make test-all      the demo, the tests, the fuzzing and the clients from clean clones, on every supported Python found"
+	@echo "make test-clients  published clients and frameworks against the platform; ARGS names some; part of make test-all"
 	@echo "make fuzz          made-up and hostile requests against the batch API; part of make test-all"
 	@echo "make fuzz-parsers  a million made-up rows, content parts and media headers"
 	@echo "make lint          ruff, mypy --strict, import contracts"
@@ -30,8 +31,12 @@ test:
 
 test-all:
 	@echo "Clones this repository into a temporary folder once per Python found (3.11, 3.12, 3.13), installs the"
-	@echo "requirements there (about 1 GB each, removed afterwards), and runs 'make demo ARGS=--once' and 'make test'."
+	@echo "requirements there (about 1 GB each, removed afterwards), runs 'make demo ARGS=--once', 'make test' and 'make fuzz'"
+	@echo "in each, and 'make test-clients' in the first."
 	@$(RUN) dev tests/clean_clones.py $(ARGS)
+
+test-clients:
+	@$(RUN) dev -m tests.clients $(ARGS)
 
 fuzz:
 	@$(RUN) dev tests/contract/fuzz.py $(ARGS)

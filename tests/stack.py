@@ -102,18 +102,15 @@ class Stack:
         self.postgres.start()
         self.postgres.create_database("anex")
         self.valkey.start()
-        run = [sys.executable, "-W", "ignore"]
-        subprocess.run([*run, "manage.py", "migrate", "-v", "0"], cwd=ROOT, env=self.environment, check=True)
+        migrate = [sys.executable, "-W", "ignore", "manage.py", "migrate", "-v", "0"]
+        subprocess.run(migrate, cwd=ROOT, env=self.environment, check=True)
         self.start_engine()
-        done = subprocess.run(
-            [*run, "-c", self._setup], cwd=ROOT, env=self.environment, check=True, stdout=subprocess.PIPE
-        )
-        self.organization_id, self.secret = json.loads(done.stdout)
+        self.organization_id, self.secret = json.loads(self.run(self._setup))
         web = ["-m", "uvicorn", "anex.asgi:application", "--port", str(self.web_port), "--log-level", "warning"]
         self.start("web", [*web, "--loop", "uvloop", "--http", "httptools"])
         for number in range(self._workers):
             self.start_worker(f"worker-{number}")
-        self._wait_port(self.web_port)
+        self.wait_port(self.web_port)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -128,6 +125,12 @@ class Stack:
                 process.wait()
         self.valkey.stop()
         self.postgres.stop()
+
+    def run(self, code: str) -> str:
+        """Python code of the platform, in a process of its own; what it printed."""
+        command = [sys.executable, "-W", "ignore", "-c", code]
+        done = subprocess.run(command, cwd=ROOT, env=self.environment, check=True, stdout=subprocess.PIPE, text=True)
+        return done.stdout
 
     def start(self, name: str, arguments: list[str]) -> subprocess.Popen[bytes]:
         """Start a Python process of the platform; its output goes to a file named after it."""
@@ -153,7 +156,7 @@ class Stack:
         """The scripted model server; rows it receives are journalled."""
         options = ["--port", str(self.engine_port), "--journal", str(self.journal), *self._engine_options]
         self.start("engine", ["-m", "inference.engines.scripted", *options])
-        self._wait_port(self.engine_port)
+        self.wait_port(self.engine_port)
 
     @property
     def journal(self) -> Path:
@@ -235,7 +238,8 @@ class Stack:
         with psycopg.connect(self.postgres.url(), autocommit=True) as connection:
             return connection.execute(statement).fetchall()  # type: ignore[arg-type]
 
-    def _wait_port(self, port: int, seconds: float = 30) -> None:
+    def wait_port(self, port: int, seconds: float = 30) -> None:
+        """Return when something listens there."""
         deadline = time.monotonic() + seconds
         while not accepts(port):
             assert time.monotonic() < deadline, f"nothing listens on {port}"

@@ -52,13 +52,17 @@ async def _check_window(asked: DecisionRow, model: Model, profile: Profile) -> N
     """Refuse a state that is too long for a question, where the surface does not cut it."""
     if profile.cuts_states or model.tokenizer not in _COUNTED or decision_request.surely_fits(asked, model):
         return
-    single = decision_request.single_questions(asked)
-    counts = await in_thread(tokens.count_rows, model, list(single.values()), options=RowOptions())
-    read: dict[str, int] = {}
-    for name, count in zip(single, counts, strict=True):
+    whole = decision_request.single_questions(asked)
+    bare = [decision_request.without_options(one) for one in whole]
+    counts = []
+    for count in await in_thread(tokens.count_rows, model, [*whole, *bare], options=RowOptions()):
         if isinstance(count, RowError):
             raise refused(count, profile)
-        read[name] = count.input_tokens
+        counts.append(count.input_tokens)
+    read = {
+        name: decision_request.tokens_read(with_options, without, model)
+        for name, with_options, without in zip(asked.questions, counts, counts[len(whole) :], strict=False)
+    }
     decision_request.check_window(read, asked, model=model, profile=profile)
 
 

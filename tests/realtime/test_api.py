@@ -5,10 +5,11 @@ import json
 
 import pytest
 from backports import zstd
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from accounts.models import Freeze, Organization
-from accounts.services import organizations
+from accounts.services import keys, organizations
 from anex.core.actors import system
 from billing.models import UsageRecord
 from tests.factories import make_key, make_organization
@@ -115,3 +116,19 @@ def test_limits_of_keys_and_organizations_hold(surface: Surface) -> None:
     organizations.suspend(organization_id=acme.pk, reason="a test", actor=system("tests"))
     assert ask() == (403, "org_suspended")
     surface.settled(1)
+
+
+@pytest.mark.parametrize("error", [OperationalError("no such host db-1"), InterfaceError("closed by db-1")])
+def test_realtime_answers_503_where_a_key_cannot_be_looked_up(
+    surface: Surface, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(keys, "authenticate", away)
+    answers = [surface.http.post(f"/{path}/embeddings", json={}) for path in ("v1", "realtime/v1")]
+    for answer in answers:
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert "db-1" not in answer.text
+    assert answers[0].json()["error"]["code"] == "unavailable"
+    assert list(answers[1].json()) == ["detail"]

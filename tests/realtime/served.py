@@ -52,6 +52,12 @@ class Surface:
         """Know at once what the registry says."""
         asyncio.run_coroutine_threadsafe(self.house["realtime"].servers.refresh(), self.house["loop"]).result(10)
 
+    def look(self) -> None:
+        """Know at once which servers are there."""
+        house = self.house["realtime"]
+        looking = house.servers.look(house.upstream._client)
+        asyncio.run_coroutine_threadsafe(looking, self.house["loop"]).result(10)
+
     def chat(self, text: str = "hi", **body: Any) -> httpx.Response:
         """One chat request."""
         asked = {"model": "scripted", "messages": [{"role": "user", "content": text}], "max_tokens": 50}

@@ -41,6 +41,7 @@ class Surface:
     """A running surface and the key that is used on it."""
 
     def __init__(self, port: int, key: KeyInHand, house: dict[str, Any], server: uvicorn.Server) -> None:
+        self.port = port
         self.origin = f"http://127.0.0.1:{port}"
         self.key = key
         self.house = house

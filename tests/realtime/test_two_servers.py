@@ -84,4 +84,4 @@ def test_no_request_is_lost_whatever_one_of_two_servers_does(surface: Surface, m
 
     records = surface.settled(sent)
     assert (len(records), {record.status for record in records}) == (sent, {"answered"})
-    check_books(acme, line_by_line=False)
+    check_books(acme)

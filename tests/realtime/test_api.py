@@ -12,6 +12,8 @@ from accounts.models import Freeze, Organization
 from accounts.services import keys, organizations
 from anex.core.actors import system
 from billing.models import UsageRecord
+from inference.requests import bodies
+from realtime.threads import LONG_BYTES as LONG
 from tests.factories import make_key, make_organization
 from tests.models_folder import ModelsFolder
 from tests.realtime.served import Surface
@@ -91,6 +93,19 @@ def test_decisions_take_compressed_bodies_within_the_cap(surface: Surface, compr
     assert status(compress(b" " * (33 * 1024 * 1024))) == 413
     assert status(compress(json.dumps(asked).encode())[:-5]) == misshapen
     assert status(b"plain") == misshapen
+
+
+def test_long_bodies_are_answered_like_short_ones(surface: Surface) -> None:
+    chat = {"model": "scripted", "messages": [{"role": "user", "content": "[[echo]] a"}]}
+    for path, asked in (("chat/completions", chat), ("embeddings", EMBED | {"input": ["a"] * 100})):
+        short, long = (surface.http.post(f"/v1/{path}", json=asked | {"user": "x" * size}) for size in (1, 2 * LONG))
+        assert (short.status_code, long.status_code) == (200, 200)
+        for one in ("usage", "data"):
+            assert short.json().get(one) == long.json().get(one)
+    refused = surface.http.post("/v1/embeddings", content=b'{"input":[' + b"[]," * bodies.MOST_VALUES + b"0]}")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid_request")
+    assert "250,000 values" in refused.text
+    surface.settled(4)
 
 
 def test_limits_of_keys_and_organizations_hold(surface: Surface) -> None:

@@ -1,5 +1,6 @@
 """One server slow, one failing, dying and coming back, under a crowd: who is asked, and that no request is lost."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,11 +12,19 @@ from accounts.services import organizations
 from anex.core.actors import system
 from inference.models import Backend
 from realtime import servers
+from tests.factories import KeyInHand
 from tests.inference.scripted_server import ScriptedServer, scripted_server
-from tests.realtime.served import Surface, configure
+from tests.realtime.served import Surface, configure, serving
 from tests.realtime.tills import check_books
 
 AT_ONCE = 8
+
+
+@pytest.fixture
+def surface(key: KeyInHand) -> Iterator[Surface]:
+    """With the patience of every day: a server may be slow."""
+    with serving(key) as running:
+        yield running
 
 
 def asked(server: ScriptedServer) -> int:
@@ -50,7 +59,7 @@ def test_no_request_is_lost_whatever_one_of_two_servers_does(surface: Surface, m
     monkeypatch.setattr(servers, "REST_S", 60)
     acme = Organization.objects.get()
     organizations.limit_in_flight(organization_id=acme.pk, limit=500, reason="a test", actor=system("tests"))
-    with scripted_server("--delay-ms", "60") as slow, scripted_server("--fail-every", "1") as broken:
+    with scripted_server("--delay-ms", "150") as slow, scripted_server("--fail-every", "1") as broken:
         loads = configure_only(surface, slow, broken)
 
         # It fails until it is left alone; those under way at the fifth failure come on top.
@@ -67,7 +76,7 @@ def test_no_request_is_lost_whatever_one_of_two_servers_does(surface: Surface, m
         loads[1].rests_until = 0.0
         sent += crowd(surface, 40)
         assert asked(broken) + asked(slow) == sent
-        assert asked(broken) > 2 * (asked(slow) - 32) > 0
+        assert asked(broken) > asked(slow) - 32 > 0
         assert [load.failures for load in loads] == [0, 0]
 
         # It is gone, and nobody has to find out by a request; then it is back.

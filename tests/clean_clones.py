@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("python3.11", "python3.12", "python3.13")
-COMMANDS = ('make demo ARGS="--once --port 8931"', "make test", "make fuzz")
+COMMANDS = ('make demo ARGS="--once --port 8931"', "make test", "make fuzz", "make leavers")
 # What is told apart by the versions of clients, not by ours.
 ONCE = ("make test-clients",)
 # Whom npm trusts besides its own list, where a machine names somebody; pip has a file for it.

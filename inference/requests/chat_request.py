@@ -57,6 +57,11 @@ class ChatRequest(Struct, frozen=True, kw_only=True):
     use: ToolUse = ToolUse()
     schemas: tuple[tuple[str, bytes], ...] = ()
 
+    @property
+    def is_constrained(self) -> bool:
+        """Whether the answer has to keep to a form."""
+        return self.response_format is not None or self.use.forces
+
 
 def read(body: dict[str, Any], *, model: Model, profile: Profile) -> ChatRequest:
     """The request a body holds, or the refusal of its surface. Schemas are left to `check_schemas`."""

@@ -1,12 +1,13 @@
 """Reads what a model server streams for a chat, and says what the answer gains with each event. Pure."""
 
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import msgspec
 
+from anex.core import clock
 from anex.core.usage import Usage
-from inference.backends.answers import decode_object
-from inference.backends.faults import ServerFailed
+from inference.backends.answers import check_error_event, decode_object
+from inference.backends.faults import FormFailed, ServerFailed
 from inference.backends.usage import MOST_TOKENS, read_reasoning, read_usage
 from inference.requests.chat_request import ChatRequest
 from realtime.chat.calls import Calls
@@ -38,14 +39,20 @@ class Reader:
         stops = request.sampling.get("stop", [])
         self._aligner = Aligner(stops, thinks=request.thinks) if request.top_logprobs is not None else None
         self._report: object = None
+        self._thought = False
         self.finish_reason: str | None = None
         self.pieces = 0
 
     def read(self, event: bytes) -> Delta | None:
-        """What an event's data brings, None for nothing. Raises `ServerFailed` for an error or for what is no chunk."""
+        """What an event's data brings, None for nothing.
+
+        Raises `ServerFailed` for an error or for what is no chunk; before the answer began also `Refused` or Throttled.
+        """
         chunk = decode_object(event)
-        if chunk is None or chunk.get("error"):
+        if chunk is None:
             raise ServerFailed("The model server failed while it answered.")
+        if chunk.get("error"):
+            self._fail(chunk)
         if chunk.get("usage") is not None:
             self._report = chunk["usage"]
         choices = chunk.get("choices")
@@ -61,13 +68,25 @@ class Reader:
         return read_usage(body, input_bound=input_bound, output_bound=output_bound)
 
     def reasoning_tokens(self) -> int | None:
-        """The tokens of the answer that were thinking, where the server tells."""
-        return read_reasoning({"usage": self._report})
+        """The tokens of the answer that were thinking, where the server tells; none beside thinking is no count."""
+        told = read_reasoning({"usage": self._report})
+        return None if told == 0 and self._thought else told
+
+    def _fail(self, chunk: dict[str, Any]) -> NoReturn:
+        try:
+            if not self.pieces:
+                check_error_event(chunk, now=clock.now())
+            raise ServerFailed("The model server failed while it answered.")
+        except ServerFailed as error:
+            if self._request.is_constrained:
+                raise FormFailed(str(error)) from None
+            raise
 
     def _gain(self, delta: dict[str, Any], choice: dict[str, Any]) -> Delta | None:
         content, thought = _text(delta.get("content")), _text(delta.get("reasoning_content") or delta.get("reasoning"))
         ended = choice.get("finish_reason") or None
         called = delta.get("tool_calls")
+        self._thought |= bool(thought)
         if content or thought or called:
             self.pieces += 1
         calls = self._calls.add(called) if called else []

@@ -4,8 +4,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -21,7 +19,7 @@ from openai import OpenAI
 from anex.supervisor.valkey import free_port
 from inference.catalogue.schema import PackagedWeights
 from inference.catalogue.weights import locate
-from tests.stack import ROOT, Stack
+from tests.stack import Stack
 from tests.vllm import environment
 
 CHAT, EMBED, NARROW = "tiny-chat", "minilm-l6-v2", "tiny-embed"
@@ -104,7 +102,7 @@ def platform() -> Iterator[Platform]:
             start(stack, CHAT, ports[CHAT], environment.WEIGHTS, CHAT_ARGUMENTS)
             start(stack, EMBED, ports[EMBED], locate(MINILM).parent, EMBED_ARGUMENTS)
             url = f"http://127.0.0.1:{ports[EMBED]}/v1"
-            manage(stack, "backends", "set", NARROW, url, "--served-name", EMBED)
+            stack.manage("backends", "set", NARROW, url, "--served-name", EMBED)
             running = Platform(stack, ports)
             for model in (*ports, NARROW):
                 wait_until_listed(running, model)
@@ -121,13 +119,6 @@ def start(stack: Stack, model: str, port: int, weights: Path, arguments: str) ->
     """`manage.py engine`, which registers its server once that is healthy."""
     line = ["manage.py", "engine", model, "--weights", str(weights), "--port", str(port)]
     stack.start(model, [*line, "--concurrency", "8", "--vllm-args", arguments])
-
-
-def manage(stack: Stack, *arguments: str) -> None:
-    """Another command of `manage.py`, to its end."""
-    subprocess.run(
-        [sys.executable, "-W", "ignore", "manage.py", *arguments], cwd=ROOT, env=stack.environment, check=True
-    )
 
 
 def wait_until_listed(platform: Platform, model: str) -> None:

@@ -13,7 +13,7 @@ from django.conf import settings
 from anex.core import clock
 from anex.core.errors import TooManyRequests, Unavailable
 from inference.backends import registry
-from inference.backends.faults import Throttled, UpstreamError
+from inference.backends.faults import FormFailed, Throttled, UpstreamError
 from inference.backends.registry import Server
 from realtime.threads import in_thread
 
@@ -57,9 +57,9 @@ class Lease:
         self._load.failures = 0
 
     def failed(self, error: UpstreamError) -> None:
-        """The server is at fault. Being asked to wait is none."""
+        """The server is at fault. Being asked to wait is none, and what a schema broke breaks on every server."""
         self.drop()
-        if isinstance(error, Throttled):
+        if isinstance(error, Throttled | FormFailed):
             return
         self._load.failures += 1
         if self._load.failures >= FAILURES:

@@ -102,12 +102,10 @@ class Stack:
         self.postgres.start()
         self.postgres.create_database("anex")
         self.valkey.start()
-        run = [sys.executable, "-W", "ignore"]
-        subprocess.run([*run, "manage.py", "migrate", "-v", "0"], cwd=ROOT, env=self.environment, check=True)
+        self.manage("migrate", "-v", "0")
         self.start_engine()
-        done = subprocess.run(
-            [*run, "-c", self._setup], cwd=ROOT, env=self.environment, check=True, stdout=subprocess.PIPE
-        )
+        setup = [sys.executable, "-W", "ignore", "-c", self._setup]
+        done = subprocess.run(setup, cwd=ROOT, env=self.environment, check=True, stdout=subprocess.PIPE)
         self.organization_id, self.secret = json.loads(done.stdout)
         web = ["-m", "uvicorn", "anex.asgi:application", "--port", str(self.web_port), "--log-level", "warning"]
         self.start("web", [*web, "--loop", "uvloop", "--http", "httptools"])
@@ -143,6 +141,11 @@ class Stack:
             )
         self.processes[name] = process
         return process
+
+    def manage(self, *arguments: str) -> None:
+        """A command of `manage.py`, to its end."""
+        command = [sys.executable, "-W", "ignore", "manage.py", *arguments]
+        subprocess.run(command, cwd=ROOT, env=self.environment, check=True)
 
     def start_worker(self, name: str = "worker-0") -> subprocess.Popen[bytes]:
         """A Celery worker with its pump."""

@@ -5,7 +5,7 @@ from collections.abc import Coroutine, Iterable
 from typing import Any
 
 from anex.core.usage import Usage
-from inference.backends.answers import Answer
+from inference.backends.answers import Answer, Refused
 from inference.backends.client import Client
 from inference.backends.registry import Server
 from inference.requests import embedding_request
@@ -17,7 +17,6 @@ from realtime.handling import admit, read_request, refusal
 from realtime.house import House
 from realtime.http import Exchange, Watched
 from realtime.offers import Offer
-from realtime.upstream import Refused
 
 Found = list[tuple[Call, list[list[float]]]]
 

@@ -87,12 +87,12 @@ class Figures:
     def table(self, test: str, shots: Sequence[Shot]) -> str:
         """Markdown."""
         head = _STREAMED if shots[0].is_streamed else _WHOLE
-        titles = [*(title for title, _ in head), f"times {BASELINE}"]
+        titles = [*(title for title, _ in head), f"{head[0][0]} by {BASELINE}'s", f"CPU by {BASELINE}'s"]
         lines = [f"| {test}, clients | target | {' | '.join(titles)} | errors |", "|---" * (len(titles) + 3) + "|"]
         for shot in shots:
             for target in self._targets:
                 cells = [self._cell(shot, target, name) for _, name in head]
-                cells.append(self.ratio(shot, target, head[0][1]))
+                cells += [self.ratio(shot, target, head[0][1]), self.ratio(shot, target, "cpu")]
                 shown = " | ".join(map(_shown, cells))
                 lines.append(f"| {shot.clients} | {target} | {shown} | {self.errors(shot, target)} |")
         return "\n".join(lines)

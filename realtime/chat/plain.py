@@ -53,10 +53,10 @@ def read_plain(event: bytes) -> Piece | None:
     delta = choice.delta
     if choice.finish_reason or delta.tool_calls:
         return None
-    usage = bytes(chunk.usage)
+    usage = None if chunk.usage is _NULL or (told := bytes(chunk.usage)) == b"null" else told
     return Piece(
         delta.content or "",
         delta.reasoning_content or delta.reasoning or "",
-        None if usage == b"null" else usage,
+        usage,
         delta.role is not msgspec.UNSET,
     )

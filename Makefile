@@ -1,14 +1,15 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-all test-clients fuzz fuzz-parsers leavers lint audit format migrations bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-requests bench-gateway
+.PHONY: help demo test test-all test-clients test-vllm fuzz fuzz-parsers leavers lint audit format migrations bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-requests bench-gateway
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
 	@echo "make test          all tests on embedded services; ARGS passes options to pytest"
 	@echo "make test-all      the demo, the tests, the fuzzing, the leavers and the clients from clean clones, on every supported Python found"
 	@echo "make test-clients  published clients and frameworks against the platform; ARGS names some; part of make test-all"
-	@echo "make fuzz          made-up and hostile requests against the batch API; part of make test-all"
+	@echo "make test-vllm     chat, tools, formats and embeddings on a real vLLM server on the CPU; installs it once, 4 GB"
+	@echo "make fuzz          made-up and hostile requests against the APIs; part of make test-all"
 	@echo "make fuzz-parsers  a million made-up rows, content parts and media headers"
 	@echo "make leavers       10,000 realtime requests whose clients leave anywhere; part of make test-all"
 	@echo "make lint          ruff, mypy --strict, import contracts"
@@ -38,6 +39,10 @@ test-all:
 
 test-clients:
 	@$(RUN) dev -m tests.clients $(ARGS)
+
+test-vllm:
+	@$(RUN) dev -m tests.vllm.environment
+	@$(RUN) dev -m pytest tests/vllm $(ARGS)
 
 fuzz:
 	@$(RUN) dev tests/contract/fuzz.py $(ARGS)

@@ -10,7 +10,7 @@ from anex.core.usage import Usage
 from inference import catalogue
 from inference.backends.answers import Answer
 from inference.backends.faults import UpstreamError
-from inference.backends.overflow import read_overflow
+from inference.backends.overflow import Field, read_overflow
 from inference.catalogue.schema import Model, Task
 from inference.requests import bodies
 from inference.requests.profiles import Profile
@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 _MISSING: Final = "The Authorization header is missing. Send it as: Authorization: Bearer sk-…"
 _UNANSWERABLE: Final = 422
+_INPUTS: Final[dict[Task, Field]] = {"chat": "messages", "embed": "input", "decide": "state"}
 
 R = TypeVar("R")
 Handler = Callable[[Exchange, House], Awaitable[None]]
@@ -104,7 +105,7 @@ async def admit(exchange: Exchange, house: House, offer: Offer, *, surface: str,
 
 def refusal(answer: Answer, model: Model) -> AnexError:
     """A server's refusal of a request, as it is told: that it is too long in one form, all else in its words."""
-    if overflow := read_overflow(answer.status, answer.body, context=model.context_tokens):
+    if overflow := read_overflow(answer.status, answer.body, context=model.context_tokens, field=_INPUTS[model.task]):
         return overflow
     told = answer.body.get("error")
     words = told.get("message") if isinstance(told, dict) else None

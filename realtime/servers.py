@@ -16,7 +16,7 @@ from anex.core import clock
 from anex.core.errors import TooManyRequests, Unavailable
 from inference.backends import health, registry
 from inference.backends.client import Client
-from inference.backends.faults import Throttled, UpstreamError
+from inference.backends.faults import FormFailed, Throttled, UpstreamError
 from inference.backends.registry import Server
 from realtime.threads import in_thread
 
@@ -67,9 +67,9 @@ class Lease:
         self._load.silences = 0
 
     def failed(self, error: UpstreamError) -> None:
-        """The server is at fault. Being asked to wait is none."""
+        """The server is at fault. Being asked to wait is none, and what a schema broke breaks on every server."""
         self.drop()
-        if isinstance(error, Throttled):
+        if isinstance(error, Throttled | FormFailed):
             return
         self._load.failures += 1
         if self._load.failures >= FAILURES:

@@ -105,8 +105,7 @@ class Stack:
         self.postgres.start()
         self.postgres.create_database("anex")
         self.valkey.start()
-        migrate = [sys.executable, "-W", "ignore", "manage.py", "migrate", "-v", "0"]
-        subprocess.run(migrate, cwd=ROOT, env=self.environment, check=True)
+        self.manage("migrate", "-v", "0")
         self.start_engine()
         self.organization_id, self.secret = json.loads(self.run(self._setup))
         self.start_web()
@@ -165,6 +164,11 @@ class Stack:
             assert self.processes[name].poll() is None, log.decode()
             assert time.monotonic() < deadline, log.decode()
             time.sleep(0.02)
+
+    def manage(self, *arguments: str) -> None:
+        """A command of `manage.py`, to its end."""
+        command = [sys.executable, "-W", "ignore", "manage.py", *arguments]
+        subprocess.run(command, cwd=ROOT, env=self.environment, check=True)
 
     def start_worker(self, name: str = "worker-0") -> subprocess.Popen[bytes]:
         """A Celery worker with its pump."""

@@ -57,6 +57,11 @@ class ChatRequest(Struct, frozen=True, kw_only=True):
     use: ToolUse = ToolUse()
     schemas: tuple[tuple[str, bytes], ...] = ()
 
+    @property
+    def is_constrained(self) -> bool:
+        """Whether the answer has to keep to a form."""
+        return self.response_format is not None or self.use.forces
+
 
 def read(body: dict[str, Any], *, model: Model, profile: Profile) -> ChatRequest:
     """The request a body holds, or the refusal of its surface. Schemas are left to `check_schemas`."""
@@ -181,8 +186,10 @@ def _streaming(body: dict[str, Any]) -> tuple[bool, bool]:
     if not isinstance(options, dict):
         raise row_error("wrong_type", "body.stream_options", expected="an object")
     for name, value in options.items():
+        if value is None:
+            continue
         if name not in ("include_usage", "include_obfuscation"):
             raise row_error("unknown_parameter", f"body.stream_options.{name[:64]}")
-        if value is not None and not isinstance(value, bool):
+        if not isinstance(value, bool):
             raise row_error("wrong_type", f"body.stream_options.{name}", expected="true or false")
     return bool(stream), bool(options.get("include_usage"))

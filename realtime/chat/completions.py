@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from anex.core import clock
+from inference.backends.answers import Refused
 from inference.backends.faults import ServerFailed, ServerLost
 from inference.backends.registry import Server
 from inference.requests import chat_request, chat_upstream
@@ -24,7 +25,7 @@ from realtime.http import Exchange, Watched
 from realtime.meter import Meter
 from realtime.offers import Offer
 from realtime.threads import aside, in_thread
-from realtime.upstream import Begun, Refused
+from realtime.upstream import Begun
 
 log = logging.getLogger(__name__)
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from anex.core.usage import Usage
 from inference import tokens
+from inference.backends.answers import Refused
 from inference.backends.client import Client
 from inference.backends.registry import Server
 from inference.catalogue.schema import Model
@@ -20,7 +21,6 @@ from realtime.house import House
 from realtime.http import Exchange, Watched
 from realtime.offers import Offer
 from realtime.threads import aside, in_thread
-from realtime.upstream import Refused
 
 # Counted here; what another server would count is left to its refusal.
 _COUNTED: Final = ("file", "words")

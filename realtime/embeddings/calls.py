@@ -5,7 +5,7 @@ from collections.abc import Coroutine, Iterable
 from typing import Any, Final
 
 from anex.core.usage import Usage
-from inference.backends.answers import Answer
+from inference.backends.answers import Answer, Refused
 from inference.backends.client import Client
 from inference.backends.registry import Server
 from inference.requests import embedding_request
@@ -17,7 +17,6 @@ from realtime.house import House
 from realtime.http import Exchange, Watched
 from realtime.offers import Offer
 from realtime.threads import aside
-from realtime.upstream import Refused
 
 # More are read and written beside the event loop.
 _LONG_NUMBERS: Final = 16_384

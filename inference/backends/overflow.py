@@ -41,7 +41,8 @@ def read_overflow(status: int, body: Mapping[str, Any], *, context: int) -> Inva
 
 def _refusal(context: int, read: int | None, written: int | None, *, least: bool) -> InvalidRequest:
     about = "at least " if least else ""
-    message = f"This model's context is {context} tokens."
+    # In these words frameworks know an overflow from other refusals (litellm, pydantic-ai).
+    message = f"This model's maximum context length is {context} tokens."
     if read is not None and written is not None:
         message += f" This request asks for {about}{read + written}: {about}{read} in the messages, "
         message += f"{written} in the completion."

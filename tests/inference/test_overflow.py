@@ -28,6 +28,7 @@ def test_counts_are_told_where_the_server_tells_them(body: dict[str, object], wo
     assert refusal is not None
     assert (refusal.status, refusal.code) == (400, "context_length_exceeded")
     assert [word for word in words if word not in refusal.message] == []
+    assert refusal.message.startswith("This model's maximum context length is ")
 
 
 @pytest.mark.parametrize("body", [{}, {"error": None}, {"error": {"message": "bad tool"}}, {"error": {"message": 5}}])

@@ -38,7 +38,7 @@ class Supply:
 class Filler:
     """Fills the schemas of one request; `eager` also fills optional properties while the prompt has values left.
 
-    An array of objects holds one more than it must for as long as the prompt has values for them.
+    An array of objects, optional or not, holds as many as the prompt has values for.
     """
 
     def __init__(self, root: Mapping[str, Any], supply: Supply, *, eager: bool = False) -> None:
@@ -107,12 +107,16 @@ class Filler:
         value = {}
         for name in [*properties, *(name for name in required if name not in properties)]:
             part = properties.get(name, {"type": "string"})
-            if name in required or (self._eager and self._supplied(part)):
+            if name in required or self._supplied(part):
                 value[name] = self.fill(part, path)
         return value
 
     def _supplied(self, schema: Any) -> bool:
         kind = schema.get("type") if isinstance(schema, Mapping) else None
+        if kind == "array":
+            return bool(len(self._supply)) and self._are_objects(schema.get("items"))
+        if not self._eager:
+            return False
         return bool(self._supply.strings if kind == "string" else kind == "integer" and self._supply.integers)
 
     def _array(self, schema: Mapping[str, Any], path: frozenset[str]) -> list[Any]:

@@ -105,8 +105,7 @@ def _node_command(client: Client, report: Path, smoke: bool, more: list[str]) ->
     reporters = [f"--test-reporter{part}" for kind, to in outputs for part in (f"={kind}", f"-destination={to}")]
     files = sorted(path.name for path in client.folder.glob("*.test.mjs") if not smoke or path.name == "smoke.test.mjs")
     # One file after the other: together they would have too much in flight.
-    node = [str(CACHE / "node" / "bin" / "node"), "--test", "--test-concurrency=1"]
-    return [*node, *reporters, *more, *files]
+    return [str(installs.node()), "--test", "--test-concurrency=1", *reporters, *more, *files]
 
 
 def _read(client: Client, models: str, report: Path) -> Result:

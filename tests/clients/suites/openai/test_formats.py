@@ -1,6 +1,8 @@
 """`response_format`, and the helpers that parse into models."""
 
 import json
+from enum import StrEnum
+from typing import Optional
 
 import openai
 import pytest
@@ -12,6 +14,20 @@ class River(BaseModel):
     name: str
     length_km: int
     countries: list[str]
+
+
+class Kind(StrEnum):
+    FRESH = "fresh"
+    SALT = "salt"
+
+
+class Water(BaseModel):
+    """With what schemas of models bring: definitions, references to itself, choices and optional values."""
+
+    kind: Kind
+    river: River | None
+    depth: int | str
+    flows_into: Optional["Water"] = None
 
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -38,6 +54,11 @@ def test_answer_is_parsed_into_a_model(client, anex) -> None:
         for _ in stream:
             pass
         assert isinstance(stream.get_final_completion().choices[0].message.parsed, River)
+
+
+def test_schemas_of_nested_models_are_followed(client, anex) -> None:
+    reply = client.chat.completions.parse(model=anex.chat, messages=HI, response_format=Water, max_tokens=2000)
+    assert isinstance(reply.choices[0].message.parsed, Water)
 
 
 def test_answer_that_is_cut_off_is_not_parsed(client, anex) -> None:

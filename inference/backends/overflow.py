@@ -62,7 +62,8 @@ def _counts(words: str) -> tuple[int | None, int | None, str]:
 def _refusal(context: int, counts: tuple[int | None, int | None, str], field: Field) -> InvalidRequest:
     read, written, about = counts
     have, advice = _HAVE[field]
-    message = f"This model's context is {context} tokens."
+    # In these words frameworks know an overflow from other refusals (litellm, pydantic-ai).
+    message = f"This model's maximum context length is {context} tokens."
     if read is not None and written is not None:
         message += f" This request asks for {about}{read + written}: {about}{read} in the messages, "
         message += f"{written} in the completion."

@@ -42,6 +42,7 @@ def test_counts_are_told_where_the_server_tells_them(body: dict[str, object], wo
     assert refusal is not None
     assert (refusal.status, refusal.code) == (400, "context_length_exceeded")
     assert [word for word in words if word not in refusal.message] == []
+    assert refusal.message.startswith("This model's maximum context length is ")
 
 
 def test_refusal_names_the_field_that_is_too_long() -> None:

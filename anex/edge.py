@@ -1,14 +1,9 @@
 """The edge of the APIs: requests that come faster than accepted are refused before anything is parsed or looked up.
 
-Counted by address and by key in Valkey, so every web process sees the same; where Valkey is away nothing is refused.
-ASGI, so that it stands in front of Django and of raw handlers alike. docs/decisions/edge-rate-limit.md says why so.
+Counted by address and by key (see anex/rates.py). ASGI, so that it stands in front of Django and of raw handlers alike.
 """
 
-import asyncio
 import hashlib
-import logging
-import math
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from ipaddress import IPv6Address, ip_address
 from typing import Any
@@ -17,21 +12,13 @@ from uuid import uuid4
 import orjson
 from django.conf import settings
 from limits import RateLimitItem, parse
-from limits.aio.storage import RedisStorage
-from limits.aio.strategies import SlidingWindowCounterRateLimiter
-from redis.exceptions import RedisError
 
-from anex.core import clock
+from anex.rates import Rates
 from anex.refusals import API_PATHS
-
-log = logging.getLogger(__name__)
 
 Scope = dict[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]
 
-PATIENCE_S = 0.25
-# How long nothing is counted after Valkey did not answer.
-REST_S = 5.0
 # Reference 003, RateLimitError.
 BODY = orjson.dumps(
     {
@@ -49,33 +36,23 @@ class RateLimit:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        storage = RedisStorage(settings.CELERY_BROKER_URL, implementation="redispy", key_prefix="anex-edge")
-        self._limiter = SlidingWindowCounterRateLimiter(storage)
+        self.rates = Rates(settings.CELERY_BROKER_URL, prefix="anex-edge")
         self._address_rate = parse(settings.ANEX_ADDRESS_RATE)
         self._key_rate = parse(settings.ANEX_KEY_RATE)
-        self._blind_until = 0.0
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Pass the request on, or answer 429."""
-        wait_s = await self._wait_s(scope) if scope["type"] == "http" and scope["path"].startswith(API_PATHS) else 0
+        wait_s = self._wait_s(scope) if scope["type"] == "http" and scope["path"].startswith(API_PATHS) else 0
         if wait_s:
             await _refuse(send, wait_s)
         else:
             await self._app(scope, receive, send)
 
-    async def _wait_s(self, scope: Scope) -> int:
+    def _wait_s(self, scope: Scope) -> int:
         """Seconds until the caller is heard again; 0 to pass."""
-        if clock.monotonic() < self._blind_until:
-            return 0
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                for rate, caller in self._counted(scope):
-                    if not await self._limiter.hit(rate, caller):
-                        stats = await self._limiter.get_window_stats(rate, caller)
-                        return max(1, math.ceil(stats.reset_time - time.time()))
-        except (RedisError, OSError) as error:
-            self._blind_until = clock.monotonic() + REST_S
-            log.warning("requests are not counted for a while: %s", type(error).__name__)
+        for rate, caller in self._counted(scope):
+            if wait_s := self.rates.hit(rate, caller):
+                return wait_s
         return 0
 
     def _counted(self, scope: Scope) -> Iterator[tuple[RateLimitItem, str]]:

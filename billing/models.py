@@ -66,7 +66,7 @@ class Transfer(models.Model):
         PAYMENT_REFUND = "payment_refund"
         DISPUTE = "dispute"
 
-    source = models.CharField(max_length=120, unique=True, help_text="What caused it; a cause moves money once")
+    source = models.CharField(max_length=120, help_text="What caused it; a cause moves money once")
     debit = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="+", db_index=False)
     credit = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="+", db_index=False)
     amount_nano = models.BigIntegerField()
@@ -83,6 +83,8 @@ class Transfer(models.Model):
 
     class Meta:
         constraints: ClassVar = [
+            # Not the column's own `unique`, which would add a second index for patterns.
+            models.UniqueConstraint(fields=["source"], name="transfer_source"),
             models.CheckConstraint(condition=Q(amount_nano__gt=0), name="transfer_amount_positive"),
             models.CheckConstraint(condition=~Q(debit=F("credit")), name="transfer_between_two_accounts"),
         ]
@@ -101,8 +103,8 @@ class Transfer(models.Model):
 class Hold(models.Model):
     """Credits set aside for work that was approved, until it is settled: one part captured, the rest released."""
 
-    source = models.CharField(max_length=100, unique=True, help_text="What the credits are held for")
-    account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="+")
+    source = models.CharField(max_length=100, help_text="What the credits are held for")
+    account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="+", db_index=False)
     amount_nano = models.BigIntegerField()
     captured_nano = models.BigIntegerField(null=True)
     released_nano = models.BigIntegerField(null=True)
@@ -121,6 +123,7 @@ class Hold(models.Model):
 
     class Meta:
         constraints: ClassVar = [
+            models.UniqueConstraint(fields=["source"], name="hold_source"),
             models.CheckConstraint(condition=Q(amount_nano__gt=0), name="hold_amount_positive"),
             models.CheckConstraint(
                 condition=Q(captured_nano__isnull=True, released_nano__isnull=True, settled_at__isnull=True)
@@ -138,7 +141,9 @@ class Hold(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["account", "-placed_at", "-id"], name="holds_by_time"),
-            models.Index(fields=["account", "-settled_at", "-id"], name="releases_by_time"),
+            models.Index(
+                fields=["account", "-settled_at", "-id"], condition=Q(released_nano__gt=0), name="releases_by_time"
+            ),
             models.Index(
                 fields=["expires_at"],
                 condition=Q(settled_at__isnull=True, holder_id__isnull=False),
@@ -311,8 +316,8 @@ class LocalPayment(models.Model):
 class UsageRecord(models.Model):
     """What a settled job or request consumed and cost, once per hold; written with its settlement."""
 
-    source = models.CharField(max_length=100, unique=True, help_text="The source of the hold")
-    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
+    source = models.CharField(max_length=100, help_text="The source of the hold")
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+", db_index=False)
     at = models.DateTimeField(help_text="When it was settled: the time of the charge's ledger line")
     surface = models.CharField(max_length=20)
     model_id = models.CharField(max_length=64)
@@ -332,6 +337,7 @@ class UsageRecord(models.Model):
     audio_ms = models.BigIntegerField(default=0, db_default=0)
 
     class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["source"], name="usage_source")]
         indexes: ClassVar = [models.Index(fields=["organization", "at"], name="usage_by_time")]
 
     def __str__(self) -> str:

@@ -23,7 +23,8 @@ Status = Literal["answered", "refused", "failed", "left", "lost"]
 ADMIT: Final = (
     "SELECT refused, facts, crowded, verdicts FROM billing_realtime_admit_v1(%s, %s, %s, %s, %s, %s, %s::json)"
 )
-SETTLE: Final = "SELECT source, outcome, charged_nano FROM billing_realtime_settle_v1(%s::json)"
+SETTLE: Final = "SELECT source, outcome, charged_nano FROM billing_realtime_settle_v2(%s::json)"
+CONFIRM: Final = "SELECT source FROM billing_realtime_confirm_v1(%s)"
 RENEW: Final = "SELECT billing_realtime_renew_v1(%s, %s)"
 REAP: Final = "SELECT source FROM billing_realtime_reap_v1(%s)"
 

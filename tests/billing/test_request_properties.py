@@ -16,7 +16,7 @@ from anex.core import clock
 from anex.core.actors import system
 from anex.core.money import cents_to_nano
 from billing.models import Account, Hold, Holder, KeySpend, Transfer, UsageRecord
-from billing.requests import ADMIT, RENEW, SETTLE, Asked, Ended, as_json
+from billing.requests import ADMIT, CONFIRM, RENEW, SETTLE, Asked, Ended, as_json
 from billing.services import grants
 from tests.billing.test_ledger_properties import check_ledger
 
@@ -118,7 +118,10 @@ class RequestMachine(RuleBasedStateMachine):
                 available = self.balance - sum(self.open.values())
                 expected[source] = ("late", max(0, min(charge, held, available)))
                 self.pay(source, expected[source][1])
+            else:
+                expected[source] = ("nothing", 0)
         assert told == expected
+        assert {source for (source,) in ask(CONFIRM, list(wanted))} == wanted.keys() & self.ended.keys()
 
     def pay(self, source, charged):
         self.ended[source] = charged

@@ -13,8 +13,9 @@ import pytest
 from anex.settings.base import BASE_DIR
 from anex.supervisor.services import ENGINE_KEY
 from anex.supervisor.valkey import free_port
+from tests.factories import KeyInHand
 from tests.inference.scripted_server import wait_for
-from tests.realtime.served import Surface, configure
+from tests.realtime.served import Surface, configure, serving
 
 KEY = "local-engine-key"
 
@@ -33,11 +34,12 @@ def engine() -> Iterator[int]:
 
 
 @pytest.fixture
-def local(surface: Surface, engine: int, monkeypatch: pytest.MonkeyPatch) -> Surface:
+def local(key: KeyInHand, engine: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Surface]:
+    """Patient, unlike the others' surface: a model that thinks on a busy machine is silent for seconds."""
     monkeypatch.setenv(ENGINE_KEY, KEY)
     configure(engine, "smollm2-135m-instruct", credential_env=ENGINE_KEY, reuse_connections=False)
-    surface.refresh()
-    return surface
+    with serving(key) as running:
+        yield running
 
 
 def test_request_of_the_readme_is_answered(local: Surface) -> None:

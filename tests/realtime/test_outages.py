@@ -38,7 +38,7 @@ def without_limit(organization: Organization) -> None:
 
 
 class Flaky(Database):
-    """Loses answers: a statement is done, or not, and its caller hears of neither."""
+    """Loses answers: a statement is done, or not, and its caller hears of neither. Loses what was settled."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -50,12 +50,20 @@ class Flaky(Database):
             return await super().ask(statement, values)
         if self.random.random() < 0.2:
             raise Away("before", sent=True)
+        if "settle" in statement and self.random.random() < 0.2:
+            return await forget(self, statement, values)
         rows = await super().ask(statement, values)
         if "settle" in statement and self.random.random() < 0.4:
             raise Away("after", sent=True)
         if "admit" in statement and self.random.random() < 0.2:
             raise Away("after", sent=True)
         return rows
+
+
+async def forget(database: Database, statement, values):
+    """As a server does that crashes before it has written to its disk."""
+    async with database._pool.connection() as session, session.transaction(force_rollback=True):
+        return await (await session.execute(statement, values)).fetchall()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -84,6 +92,31 @@ def test_no_lost_answer_loses_or_doubles_a_settlement(key, seed, monkeypatch):
     assert paid[0] > 20
     assert Transfer.objects.filter(kind="charge").count() == paid[0]
     check_books(organization)
+
+
+def test_settlement_that_a_crash_lost_is_written_again(key, monkeypatch, caplog):
+    forgotten = []
+
+    class Forgetful(Database):
+        async def ask(self, statement, values):
+            if "settle" in statement and not forgotten:
+                forgotten.extend(await forget(self, statement, values))
+                return forgotten
+            return await super().ask(statement, values)
+
+    monkeypatch.setattr("realtime.till.Database", Forgetful)
+
+    async def scene():
+        async with opened() as till:
+            with await admit(till, key) as meter:
+                meter.report(USED)
+
+    asyncio.run(scene())
+    ((source, outcome, charged),) = forgotten
+    assert (outcome, charged) == ("settled", 2 * CENT)
+    assert f"{source} was lost by the database and is settled again" in caplog.text
+    assert Transfer.objects.get(kind="charge").amount_nano == 2 * CENT
+    check_books(Organization.objects.get())
 
 
 def test_sessions_that_end_in_the_middle_lose_nothing(key):

@@ -4,6 +4,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
+from django.conf import settings
+
+from accounts.selectors import organizations
 from accounts.services import keys
 from anex.core.errors import AnexError, InvalidRequest, Unprocessable
 from anex.core.usage import Usage
@@ -90,7 +93,12 @@ async def _check_key(header: str | None, model: Model | None) -> None:
 
 
 async def admit(exchange: Exchange, house: House, offer: Offer, *, surface: str, most: Usage) -> Meter:
-    """The meter of a request that may run; its id is the answer's from here on. Raises as `Till.admit`."""
+    """The meter of a request that may run; its id is the answer's from here on.
+
+    Raises as `Till.admit`; in the EEA also Forbidden (403) for an organization without EU data routing.
+    """
+    if settings.ANEX_REGION == "eu":
+        await in_thread(_check_routing, exchange.header(b"authorization"))
     realtime = offer.model.realtime
     meter = await house.till.admit(
         exchange.header(b"authorization"),
@@ -101,6 +109,11 @@ async def admit(exchange: Exchange, house: House, offer: Offer, *, surface: str,
     )
     exchange.request_id = meter.admitted.request_id
     return meter
+
+
+def _check_routing(header: str | None) -> None:
+    if not organizations.routes_to_eu(keys.authenticate(header).organization_id):
+        raise organizations.not_routed_to_eu()
 
 
 def refusal(answer: Answer, model: Model) -> AnexError:

@@ -25,7 +25,7 @@ OTHER_MODELS = ("scripted-embed", "scripted-decide")
 # Longer than a run takes.
 SLOW = chat_lines(1, content="[[sleep 900000]]")
 # A valid body may still name a model that is not on offer. A missing header is 422 here (reference 001), where
-# schemathesis allows 401 and 403 only: `fuzz_hooks.refuses_strangers` checks it in place of the other two.
+# schemathesis allows 401 and 403 only: `fuzz_counts.refuses_strangers` checks it in place of the other two.
 NOT_CHECKED = "positive_data_acceptance,missing_required_header,ignored_auth"
 # On the realtime hosts valid bodies are answered: the hooks name models that are there.
 NOT_CHECKED_IN_REALTIME = "missing_required_header,ignored_auth"

@@ -12,6 +12,7 @@ from accounts.models import Freeze, Organization
 from accounts.services import keys, organizations
 from anex.core.actors import system
 from billing.models import UsageRecord
+from inference.backends import registry
 from inference.requests import bodies
 from realtime.threads import LONG_BYTES as LONG
 from tests.factories import make_key, make_organization
@@ -147,3 +148,19 @@ def test_realtime_answers_503_where_a_key_cannot_be_looked_up(
         assert "db-1" not in answer.text
     assert answers[0].json()["error"]["code"] == "unavailable"
     assert list(answers[1].json()) == ["detail"]
+
+
+def test_eea_answers_organizations_that_are_routed_there(surface: Surface, settings) -> None:
+    registry.configure(
+        model_id="scripted-embed", base_url="http://127.0.0.1:9/v1", served_name="m", region="eu", actor=system("tests")
+    )
+    settings.ANEX_REGION = "eu"
+    surface.refresh()
+    for path, shape in (("/realtime/v1", "detail"), ("/v1", "error")):
+        refused = surface.http.post(f"{path}/embeddings", json=EMBED)
+        assert (refused.status_code, list(refused.json())) == (403, [shape])
+        assert "EU data routing is not enabled for this organization." in refused.text
+        assert refused.headers["x-should-retry"] == "false"
+    organization = Organization.objects.get(pk=surface.key.caller.organization_id)
+    organizations.route_to_eu(organization_id=organization.pk, enabled=True, actor=system("tests"), reason="asked")
+    assert surface.http.post("/realtime/v1/embeddings", json=EMBED).status_code == 502

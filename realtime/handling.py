@@ -22,7 +22,7 @@ from realtime.house import House
 from realtime.http import ClientGone, Exchange, Receive, Scope, Send
 from realtime.meter import Meter
 from realtime.offers import Offer
-from realtime.threads import in_thread
+from realtime.threads import aside, in_thread
 
 log = logging.getLogger(__name__)
 
@@ -73,12 +73,13 @@ async def read_request(
     keys.credential(header)
     named: list[str] = []
     try:
-        body = bodies.decode(await exchange.body(decodes=decodes), profile=exchange.profile)
+        raw = await exchange.body(decodes=decodes)
+        body = await aside(exchange.is_long, bodies.decode, raw, profile=exchange.profile)
         named.append(bodies.model_id(body, profile=exchange.profile))
         offer = offers.find(named[0], task, profile=exchange.profile, servers=house.servers)
         if offer.model.organization is not None:
             await _check_key(header, offer.model)
-        return offer, read(body, offer.model, exchange.profile)
+        return offer, await aside(exchange.is_long, read, body, offer.model, exchange.profile)
     except AnexError:
         await _check_key(header, catalogue.get(named[0]) if named else None)
         raise

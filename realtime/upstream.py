@@ -16,7 +16,7 @@ SILENCE_S: Final = 180.0
 MOST_SERVERS: Final = 3
 
 T = TypeVar("T")
-Written = Callable[[Server], bytes]
+Written = Callable[[Server], Awaitable[bytes]]
 
 
 class Begun:
@@ -60,7 +60,7 @@ class Upstream:
         """
 
         async def begin(server: Server) -> tuple[AbstractAsyncContextManager[Stream], Begun]:
-            opened = self._client.stream(server, path, write(server), silence_s=self._silence_s)
+            opened = self._client.stream(server, path, await write(server), silence_s=self._silence_s)
             stream = await opened.__aenter__()
             try:
                 return opened, await _begun(stream)

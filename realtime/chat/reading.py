@@ -12,11 +12,12 @@ from inference.backends.usage import MOST_TOKENS, read_reasoning, read_usage
 from inference.requests.chat_request import ChatRequest
 from realtime.chat.calls import Calls
 from realtime.chat.logprobs import Aligner
+from realtime.chat.plain import Piece, read_plain
 
 _FAILURES: Final = ("abort", "error")
 
 
-class Delta(msgspec.Struct):
+class Delta(msgspec.Struct, gc=False):
     """What an answer gains: text, thinking, pieces of calls, log probabilities, and at last why it ended."""
 
     content: str = ""
@@ -38,6 +39,7 @@ class Reader:
         self._calls = Calls(request.use)
         stops = request.sampling.get("stop", [])
         self._aligner = Aligner(stops, thinks=request.thinks) if request.top_logprobs is not None else None
+        # JSON where it came in a plain chunk.
         self._report: object = None
         self._thought = False
         self.finish_reason: str | None = None
@@ -48,6 +50,8 @@ class Reader:
 
         Raises `ServerFailed` for an error or for what is no chunk; before the answer began also `Refused` or Throttled.
         """
+        if self._aligner is None and self.finish_reason is None and (piece := read_plain(event)):
+            return self._add(piece)
         chunk = decode_object(event)
         if chunk is None:
             raise ServerFailed("The model server failed while it answered.")
@@ -64,13 +68,27 @@ class Reader:
 
     def usage(self, *, input_bound: int = MOST_TOKENS, output_bound: int = MOST_TOKENS) -> tuple[Usage | None, bool]:
         """The last usage the server reported, as `read_usage` believes it, and whether it had to be changed."""
-        body = {"usage": self._report, "choices": None}
+        body = self._reported() | {"choices": None}
         return read_usage(body, input_bound=input_bound, output_bound=output_bound)
 
     def reasoning_tokens(self) -> int | None:
         """The tokens of the answer that were thinking, where the server tells; none beside thinking is no count."""
-        told = read_reasoning({"usage": self._report})
+        told = read_reasoning(self._reported())
         return None if told == 0 and self._thought else told
+
+    def _reported(self) -> dict[str, Any]:
+        if not isinstance(self._report, bytes):
+            return {"usage": self._report}
+        return decode_object(b'{"usage":' + self._report + b"}") or {"usage": False}
+
+    def _add(self, piece: Piece) -> Delta | None:
+        if piece.usage is not None:
+            self._report = piece.usage
+        self._thought |= bool(piece.thought)
+        if piece.content or piece.thought:
+            self.pieces += 1
+        thought = "" if self._request.excludes_reasoning else piece.thought
+        return Delta(piece.content, thought) if piece.content or thought or piece.begins else None
 
     def _fail(self, chunk: dict[str, Any]) -> NoReturn:
         try:

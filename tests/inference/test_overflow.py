@@ -30,7 +30,7 @@ LONG_CAP = "max_tokens=3000 cannot be greater than max_model_len=2048. Please re
     [
         ({"message": VLLM_032}, ["2048 tokens. The messages of this request have at least 2049. "]),
         ({"message": UNCOUNTED}, ["256 tokens. The messages of this request have at least 257. "]),
-        ({"message": LONG_CAP}, ["context is 2048 tokens. Shorten"]),
+        ({"message": LONG_CAP}, ["context length is 2048 tokens. Shorten"]),
         ({"message": VLLM}, ["2048", "at least 2049", "at least 1949 in the messages", "100 in the completion"]),
         ({"message": SPLIT}, ["2048", "asks for 2148", "48 in the messages", "2100 in the completion"]),
         ({"message": "Input exceeds the maximum model length"}, ["32768"]),

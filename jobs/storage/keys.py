@@ -25,7 +25,7 @@ def ingest(organization_id: UUID, input_id: UUID, format: str = "jsonl") -> str:
 
 
 def ingest_prefix(organization_id: UUID, input_id: UUID) -> str:
-    """What every object of such an input starts with."""
+    """What every object starts with of such an input, or of one uploaded as a file of the OpenAI-compatible host."""
     return f"inputs/{organization_id}/{input_id}/"
 
 
@@ -42,6 +42,11 @@ def ingest_request(organization_id: UUID, input_id: UUID) -> str:
 def ingest_failure(organization_id: UUID, input_id: UUID) -> str:
     """Why the copy failed, in words that may name the source's host."""
     return f"{ingest_prefix(organization_id, input_id)}failure.json"
+
+
+def file_name(organization_id: UUID, input_id: UUID) -> str:
+    """What an input is called that was uploaded as a file of the OpenAI-compatible host."""
+    return f"{ingest_prefix(organization_id, input_id)}name"
 
 
 def input_name(key: str) -> str:

@@ -1,25 +1,7 @@
-"""Where the event loop has what blocks done: the ORM, tokenizers, compilers of schemas. Few threads, bounded."""
+"""Where the realtime calls have what blocks done."""
 
-import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any, TypeVar
+from typing import Final
 
-from django.db import connections
+from anex.core.threads import Threads
 
-R = TypeVar("R")
-
-_threads = ThreadPoolExecutor(4, thread_name_prefix="realtime")
-
-
-async def in_thread(function: Callable[..., R], *arguments: Any, **named: Any) -> R:
-    """What a function returns that may use the ORM; its connection is given back."""
-    return await asyncio.get_running_loop().run_in_executor(_threads, _run, partial(function, *arguments, **named))
-
-
-def _run(call: Callable[[], R]) -> R:
-    try:
-        return call()
-    finally:
-        connections.close_all()
+in_thread: Final = Threads(4, "realtime").run

@@ -1,5 +1,8 @@
 """Views of the OpenAI-compatible host: key authentication, and errors as `{"error": {"message", "type", "code"}}`."""
 
+from typing import Any
+from uuid import uuid4
+
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -26,6 +29,12 @@ class OpenAIView(APIView):
     authentication_classes = [BearerKey]
     # The generated description is the batch API's.
     schema = None
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        """Names the request, as every answer of this host does."""
+        response = super().finalize_response(request, response, *args, **kwargs)
+        response["x-request-id"] = uuid4().hex
+        return response
 
     def handle_exception(self, exc: Exception) -> Response:
         """Every refusal in OpenAI's shape."""

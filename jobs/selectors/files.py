@@ -41,8 +41,7 @@ def get(organization_id: UUID, wire_id: str) -> File:
     """The file with its input or job; NotFound for an unknown or foreign id, saying so where the file was deleted."""
     file = _find(organization_id, wire_id)
     if is_deleted(file, clock.now()):
-        kept = _DELETED[File.Purpose(file.purpose)]
-        raise NotFound(f"The file '{wire_id}' was deleted: {kept}.", code="file_deleted")
+        refuse_deleted(file)
     return file
 
 
@@ -93,6 +92,12 @@ def object_of(file: File) -> tuple[str, str]:
 def refuse_unknown(wire_id: str) -> NoReturn:
     """The one answer to an id that names nothing here: malformed, unknown and foreign ids look alike."""
     raise NotFound(f"No file '{wire_id[:64]}' in this organization.")
+
+
+def refuse_deleted(file: File) -> NoReturn:
+    """The answer to the id of a file that is no more."""
+    kept = _DELETED[File.Purpose(file.purpose)]
+    raise NotFound(f"The file '{wire_id(file)}' was deleted: {kept}.", code="file_deleted")
 
 
 def _find(organization_id: UUID, wire_id: str) -> File:

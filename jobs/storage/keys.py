@@ -44,8 +44,13 @@ def ingest_failure(organization_id: UUID, input_id: UUID) -> str:
     return f"{ingest_prefix(organization_id, input_id)}failure.json"
 
 
+def uploaded_file(organization_id: UUID, input_id: UUID) -> str:
+    """An input that was uploaded as a file of the OpenAI-compatible host; its id is new with every attempt."""
+    return f"{ingest_prefix(organization_id, input_id)}rows.jsonl"
+
+
 def file_name(organization_id: UUID, input_id: UUID) -> str:
-    """What an input is called that was uploaded as a file of the OpenAI-compatible host."""
+    """What such a file is called."""
     return f"{ingest_prefix(organization_id, input_id)}name"
 
 

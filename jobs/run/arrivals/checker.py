@@ -1,0 +1,110 @@
+"""Has a file checked by a child while it arrives; blocks, so it is called from threads."""
+
+import fcntl
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import orjson
+
+from inference.requests.batch_lines import Target
+from jobs.run.arrivals.lines import BadLine, Limits
+
+_ROOT: Final = Path(__file__).resolve().parents[3]
+_PIPE_BYTES: Final = 1 << 20
+# More than the last lines of the largest file and its ids take.
+_ANSWER_S: Final = 300.0
+_ANSWER_BYTES: Final = 64 * 1024
+
+
+class CheckerLost(Exception):
+    """The child ended without a word, or takes too long."""
+
+
+class Checker:
+    """A context manager; the child ends with it. `target` and the line that named it are set once they are known."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.target: Target | None = None
+        self.target_line = 0
+        self._limits = limits
+        self._heard = b""
+        self._rows: int | None = None
+
+    def __enter__(self) -> Self:
+        limits = self._limits
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "jobs.run.arrivals.child", str(limits.line_bytes), str(limits.rows)],
+            bufsize=0,
+            cwd=_ROOT,
+            # Which ids share a hash is not to be known outside.
+            env={**os.environ, "PYTHONHASHSEED": "random"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert self._child.stdin
+        assert self._child.stdout
+        self._to_child, self._from_child = self._child.stdin, self._child.stdout
+        fcntl.fcntl(self._to_child, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        os.set_blocking(self._to_child.fileno(), False)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._child.kill()
+        self._child.wait()
+        self._to_child.close()
+        self._from_child.close()
+
+    def feed(self, data: bytes) -> None:
+        """Hand on the next piece. Raises BadLine for what was found in the pieces before, CheckerLost."""
+        left = memoryview(data)
+        while left:
+            if self._wait(select.POLLOUT):
+                self._listen()
+                continue
+            try:
+                left = left[os.write(self._to_child.fileno(), left) :]
+            except BlockingIOError:
+                continue
+            except BrokenPipeError:
+                self._listen()
+
+    def finish(self) -> int:
+        """The file has ended: how many rows it has. Raises BadLine, CheckerLost."""
+        self._to_child.close()
+        while self._rows is None:
+            self._wait(0)
+            self._listen()
+        return self._rows
+
+    def _wait(self, taking: int) -> bool:
+        """Until the child takes more, where that is asked, or says something; answers whether it does."""
+        ready = select.poll()
+        ready.register(self._from_child, select.POLLIN)
+        if taking:
+            ready.register(self._to_child, taking)
+        found = ready.poll(_ANSWER_S * 1000)
+        if not found:
+            raise CheckerLost
+        return any(descriptor == self._from_child.fileno() for descriptor, _ in found)
+
+    def _listen(self) -> None:
+        heard = os.read(self._from_child.fileno(), _ANSWER_BYTES)
+        if not heard:
+            raise CheckerLost
+        *whole, self._heard = (self._heard + heard).split(b"\n")
+        for message in map(orjson.loads, whole):
+            if "rows" in message:
+                self._rows = message["rows"]
+            elif "model" in message:
+                self.target_line = message.pop("at")
+                self.target = Target(**message)
+            else:
+                raise BadLine(**message)

@@ -1,0 +1,53 @@
+"""The process that checks a file while it is uploaded (see `checker`). It has no database and no store.
+
+Arguments: the longest line in bytes and the most rows. It reads the file and answers lines of JSON: the target, once
+it is known, then what is wrong or how many rows there are.
+"""
+
+import gc
+import os
+import resource
+import sys
+from typing import Any, Final
+
+import orjson
+
+from jobs.run.arrivals.lines import BadLine, Limits, Lines
+
+MOST_MEMORY_BYTES: Final = 2 * 1024**3  # addresses; several times what ten million rows take
+PIECE_BYTES: Final = 256 * 1024
+
+
+def main(line_bytes: int, rows: int) -> None:
+    """Check what comes in until it ends."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY_BYTES, MOST_MEMORY_BYTES))
+    # Rows live for a moment and hold no cycles.
+    gc.disable()
+    lines = Lines(Limits(line_bytes, rows))
+    told = False
+    try:
+        while data := os.read(sys.stdin.fileno(), PIECE_BYTES):
+            lines.feed(data)
+            told = told or _tell_target(lines)
+        rows = lines.finish()
+    except BadLine as bad:
+        _say(bad.as_dict())
+        return
+    if not told:
+        _tell_target(lines)
+    _say({"rows": rows})
+
+
+def _tell_target(lines: Lines) -> bool:
+    if lines.target:
+        _say({"url": lines.target.url, "model": lines.target.model, "at": lines.target_line})
+    return lines.target is not None
+
+
+def _say(message: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(orjson.dumps(message) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -13,9 +13,9 @@ from anex.core.actors import Actor
 from anex.core.errors import Conflict, InvalidRequest, NotFound, Unprocessable
 from billing.selectors import balances
 from inference.catalogue import Model
+from inference.requests.batch_lines import URLS
 from inference.requests.options import RowOptions
 from inference.requests.profiles import OPENAI
-from inference.requests.rows import PATHS
 from jobs.batch_status import WINDOW, shown
 from jobs.lifecycle import TERMINAL, Status
 from jobs.models import Batch, File, Job
@@ -23,7 +23,7 @@ from jobs.selectors import files, jobs
 from jobs.services import cancellations, residency, submissions
 from jobs.storage import keys
 
-ENDPOINTS = tuple(f"/v1{path}" for path in PATHS.values())
+ENDPOINTS = tuple(URLS.values())
 _STOPPED = ("cancelling", "cancelled")
 _RUNNING = tuple(status for status in Status if status not in (*TERMINAL, Status.FINALIZING, Status.CANCELLING))
 
@@ -59,10 +59,8 @@ def create(
     residency.require_here(file.region)
     require_model(file.model_id)
     model = _model(file)
-    if asked.endpoint != f"/v1{PATHS[model.task]}":
-        raise InvalidRequest(
-            f"endpoint must be the url of the file's requests, which is /v1{PATHS[model.task]}.", param="endpoint"
-        )
+    if asked.endpoint != (url := URLS[model.task]):
+        raise InvalidRequest(f"endpoint must be the url of the file's requests, which is {url}.", param="endpoint")
     balances.require_positive(organization_id)
     job = submissions.draft(file.input, model, RowOptions(profile=OPENAI), actor)
     written = {keys.batch_metadata(job.pk): msgspec.json.encode(asked.metadata)} if asked.metadata else {}

@@ -7,11 +7,12 @@ from anex.core.errors import InvalidRequest
 from inference.refusals import expected, row_error
 from inference.requests import bodies
 from inference.requests.profiles import V1
+from jobs.api.openai import read_limit
 from jobs.batch_status import COMPLETION_WINDOW
 from jobs.services.batches import ENDPOINTS, Asked
 
-MAX_LIMIT: Final = 100
-_DEFAULT_LIMIT: Final = 20
+_MOST_BATCHES: Final = 100
+_DEFAULT_BATCHES: Final = 20
 _FIELDS: Final = ("input_file_id", "endpoint", "completion_window", "metadata")
 _MOST_PAIRS, _MOST_KEY, _MOST_VALUE = 16, 64, 512
 
@@ -32,10 +33,7 @@ def read_create(raw: bytes) -> Asked:
 
 def read_page(query: Mapping[str, str]) -> dict[str, Any]:
     """The keyword arguments of `batches.page` that a query gives; unknown parameters are ignored."""
-    given = query.get("limit", str(_DEFAULT_LIMIT))
-    limit = int(given) if given.isascii() and given.isdecimal() and len(given) < len(str(MAX_LIMIT)) + 1 else 0
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidRequest(f"limit must be an integer from 1 to {MAX_LIMIT}.", param="limit")
+    limit = read_limit(query, most=_MOST_BATCHES, default=_DEFAULT_BATCHES)
     return {"limit": limit, "after": query.get("after")}
 
 

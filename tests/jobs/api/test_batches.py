@@ -282,7 +282,6 @@ def test_a_running_batch_is_cancelling_until_its_files_are_written(api, acme):
         ({"status": Status.DONE}, "completed"),
         ({"status": Status.FAILED, "failure_code": "internal_error"}, "failed"),
         ({"status": Status.CANCELLED, "stop_reason": "expired"}, "expired"),
-        ({"status": Status.CANCELLED, "stop_reason": "approval_expired"}, "expired"),
         ({"status": Status.FINALIZING, "finished_at": None}, "finalizing"),
         ({"status": Status.CANCELLING, "stop_reason": "expired", "finished_at": None}, "finalizing"),
     ],

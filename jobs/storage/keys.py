@@ -95,6 +95,11 @@ def response_format(job_id: UUID) -> str:
     return f"{job_prefix(job_id)}response_format.json"
 
 
+def batch_metadata(job_id: UUID) -> str:
+    """What the customer wrote on a batch."""
+    return f"{job_prefix(job_id)}metadata.json"
+
+
 def media_lengths(job_id: UUID, epoch: int) -> str:
     """What the hosts of a job's clips told the worker that checked it, by their URLs."""
     return f"{job_prefix(job_id)}media-{epoch}.json"

@@ -7,7 +7,7 @@ from rest_framework.response import Response
 
 from anex.core.errors import AnexError, InvalidRequest
 from jobs.api.files.rendering import render
-from jobs.api.openai import OpenAIEndpoint
+from jobs.api.openai import OpenAIEndpoint, read_limit
 from jobs.selectors import files
 
 MAX_LIMIT: Final = 10_000
@@ -34,7 +34,7 @@ class FilesView(OpenAIEndpoint):
             self.caller.organization_id,
             purpose=asked.get("purpose"),
             after=asked.get("after"),
-            limit=_limit(asked.get("limit", str(MAX_LIMIT))),
+            limit=read_limit(asked, most=MAX_LIMIT, default=MAX_LIMIT),
             ascending=order == "asc",
         )
         data = [render(file, name) for file, name in zip(page.files, files.names(page.files), strict=True)]
@@ -60,10 +60,3 @@ class FileView(OpenAIEndpoint):
             "Files cannot be deleted here: uploaded files go after 7 days and results after 30. To delete the data of "
             "a batch sooner, delete its job in the console."
         )
-
-
-def _limit(text: str) -> int:
-    limit = int(text) if text.isascii() and text.isdecimal() and len(text) <= len(str(MAX_LIMIT)) else 0
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidRequest(f"limit must be an integer from 1 to {MAX_LIMIT:,}.", param="limit")
-    return limit

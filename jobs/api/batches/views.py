@@ -1,0 +1,70 @@
+"""Batches on the OpenAI-compatible host (reference 000, batch endpoints). Each view parses, makes one call, renders."""
+
+import logging
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from anex.core.errors import AnexError
+from anex.core.openai_errors import error_object
+from jobs.api import requests
+from jobs.api.batches import rendering
+from jobs.api.batches.requests import read_create, read_page
+from jobs.api.openai import OpenAIEndpoint
+from jobs.selectors import batches
+from jobs.services import batches as services
+
+log = logging.getLogger(__name__)
+
+_UNSURE = "Something went wrong on our side. List your batches before you try again: this one may exist."
+
+
+class BatchesView(OpenAIEndpoint):
+    """`/batches`."""
+
+    def post(self, request: Request) -> Response:
+        """A new batch, validating; the same request under the same `Idempotency-Key` makes no second one."""
+        caller = self.caller
+        attempt = requests.attempt(request, caller, "createBatch")
+        job = services.create(
+            organization_id=caller.organization_id,
+            asked=read_create(request.body),
+            require_model=caller.require_model,
+            actor=caller.actor,
+            attempt=attempt,
+        )
+        return Response(rendering.batch(batches.get(caller.organization_id, batches.wire_id(job))))
+
+    def get(self, request: Request) -> Response:
+        """A page of batches, newest first."""
+        found = batches.page(self.caller.organization_id, **read_page(request.query_params))
+        return Response(rendering.page(found))
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """A failure of which nobody knows whether the batch was made is not to be sent again by a client itself."""
+        if self.request.method != "POST" or isinstance(exc, AnexError):
+            return super().handle_exception(exc)
+        try:
+            return super().handle_exception(exc)
+        except Exception:
+            log.exception("a batch may have been made")
+            body = {"error": error_object(500, _UNSURE, "internal_error")}
+            return Response(body, status=500, headers={"x-should-retry": "false"})
+
+
+class BatchView(OpenAIEndpoint):
+    """`/batches/{batch_id}`."""
+
+    def get(self, request: Request, id: str) -> Response:
+        """The batch as it is now."""
+        return Response(rendering.batch(batches.get(self.caller.organization_id, id)))
+
+
+class CancelBatchView(OpenAIEndpoint):
+    """`/batches/{batch_id}/cancel`."""
+
+    def post(self, request: Request, id: str) -> Response:
+        """Stop the batch; what finished is delivered and billed. Safe to repeat."""
+        caller, job_id = self.caller, batches.job_id(id)
+        services.cancel(organization_id=caller.organization_id, job_id=job_id, actor=caller.actor)
+        return Response(rendering.batch(batches.get(caller.organization_id, id)))

@@ -66,6 +66,8 @@ class Intake:
         await self._check_target()
         block = bytes(self._gathered)
         self._gathered.clear()
+        if not block:
+            return
         self._taking = asyncio.create_task(_in_thread(self._reception.take, block))
 
     async def _check_target(self) -> None:

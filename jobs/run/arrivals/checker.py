@@ -26,44 +26,34 @@ class CheckerLost(Exception):
 
 
 class Checker:
-    """A context manager; the child ends with it. `target` and the line that named it are set once they are known."""
+    """A context manager; the child starts with the first piece and ends with the block.
+
+    `target` and the line that named it are set once they are known.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self.target: Target | None = None
         self.target_line = 0
         self._limits = limits
+        self._child: subprocess.Popen[bytes] | None = None
         self._heard = b""
         self._rows: int | None = None
 
     def __enter__(self) -> Self:
-        limits = self._limits
-        self._child = subprocess.Popen(
-            [sys.executable, "-m", "jobs.run.arrivals.child", str(limits.line_bytes), str(limits.rows)],
-            bufsize=0,
-            cwd=_ROOT,
-            # Which ids share a hash is not to be known outside.
-            env={**os.environ, "PYTHONHASHSEED": "random"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
-        assert self._child.stdin
-        assert self._child.stdout
-        self._to_child, self._from_child = self._child.stdin, self._child.stdout
-        fcntl.fcntl(self._to_child, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-        os.set_blocking(self._to_child.fileno(), False)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._child.kill()
-        self._child.wait()
-        self._to_child.close()
-        self._from_child.close()
+        if self._child:
+            self._child.kill()
+            self._child.wait()
+            self._to_child.close()
+            self._from_child.close()
 
     def feed(self, data: bytes) -> None:
         """Hand on the next piece. Raises BadLine for what was found in the pieces before, CheckerLost."""
+        self._start()
         left = memoryview(data)
         while left:
             if self._wait(select.POLLOUT):
@@ -78,11 +68,33 @@ class Checker:
 
     def finish(self) -> int:
         """The file has ended: how many rows it has. Raises BadLine, CheckerLost."""
+        self._start()
         self._to_child.close()
         while self._rows is None:
             self._wait(0)
             self._listen()
         return self._rows
+
+    def _start(self) -> None:
+        """A form without a file is not worth a process."""
+        if self._child:
+            return
+        limits = self._limits
+        self._child = child = subprocess.Popen(
+            [sys.executable, "-m", "jobs.run.arrivals.child", str(limits.line_bytes), str(limits.rows)],
+            bufsize=0,
+            cwd=_ROOT,
+            # Which ids share a hash is not to be known outside.
+            env={**os.environ, "PYTHONHASHSEED": "random"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert child.stdin
+        assert child.stdout
+        self._to_child, self._from_child = child.stdin, child.stdout
+        fcntl.fcntl(self._to_child, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        os.set_blocking(self._to_child.fileno(), False)
 
     def _wait(self, taking: int) -> bool:
         """Until the child takes more, where that is asked, or says something; answers whether it does."""

@@ -86,10 +86,14 @@ class Host:
         return sorted(stored.key for stored in self.store.list(""))
 
 
-@pytest.fixture(params=["local", "s3"])
+# For tests of what the stores have to do with; the others run on the local one.
+on_both_stores = pytest.mark.parametrize("objects", ["local", "s3"], indirect=True)
+
+
+@pytest.fixture
 def objects(request: pytest.FixtureRequest, settings, monkeypatch: pytest.MonkeyPatch) -> Store:
     """The store of the platform, which is empty."""
-    if request.param == "s3":
+    if getattr(request, "param", "local") == "s3":
         s3 = request.getfixturevalue("s3_store")
         s3.delete([stored.key for stored in s3.list("")])
         settings.ANEX_S3_BUCKET = s3.bucket

@@ -59,6 +59,8 @@ def spectacular(public_url: str) -> dict[str, Any]:
             {"name": "inputs", "description": "Getting a file of rows into storage."},
             {"name": "jobs", "description": "Submitting, approving, watching, stopping and downloading jobs."},
             {"name": "realtime", "description": "One embedding or decision request at a time."},
+            {"name": "files", "description": "Files of OpenAI's clients: uploads, and what batches deliver."},
+            {"name": "batches", "description": "Jobs as OpenAI's clients make, poll and cancel them."},
         ],
         "SCHEMA_PATH_PREFIX": r"/(batch|realtime)/v1",
         "SCHEMA_PATH_PREFIX_TRIM": True,
@@ -68,6 +70,7 @@ def spectacular(public_url: str) -> dict[str, Any]:
         "POSTPROCESSING_HOOKS": [
             "anex.docs.description.loosen_unions",
             "realtime.openapi.describe",
+            "jobs.openapi.describe",
             "anex.docs.description.declare_waits",
             "anex.docs.description.require_bodies",
         ],

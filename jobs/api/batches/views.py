@@ -5,7 +5,6 @@ import logging
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from anex.core.errors import AnexError
 from anex.core.openai_errors import error_object
 from jobs.api import requests
 from jobs.api.batches import rendering
@@ -28,7 +27,7 @@ class BatchesView(OpenAIEndpoint):
         attempt = requests.attempt(request, caller, "createBatch")
         job = services.create(
             organization_id=caller.organization_id,
-            asked=read_create(request.body),
+            asked=read_create(request.content_type, request.body),
             require_model=caller.require_model,
             actor=caller.actor,
             attempt=attempt,
@@ -42,11 +41,11 @@ class BatchesView(OpenAIEndpoint):
 
     def handle_exception(self, exc: Exception) -> Response:
         """A failure of which nobody knows whether the batch was made is not to be sent again by a client itself."""
-        if self.request.method != "POST" or isinstance(exc, AnexError):
-            return super().handle_exception(exc)
         try:
             return super().handle_exception(exc)
         except Exception:
+            if self.request.method != "POST":
+                raise
             log.exception("a batch may have been made")
             body = {"error": error_object(500, _UNSURE, "internal_error")}
             return Response(body, status=500, headers={"x-should-retry": "false"})

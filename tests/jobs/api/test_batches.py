@@ -116,6 +116,12 @@ def test_a_body_that_is_no_object_is_400(api, body):
     )
 
 
+def test_a_body_that_is_too_large_or_no_json_is_told_so(api):
+    large = api.generic("POST", "/v1/batches", b" " * 3_000_000, content_type="application/json")
+    assert refusal(large, 413)[1] == "too_large"
+    assert refusal(api.post("/v1/batches", {"endpoint": "x"}, format="multipart"), 415)[1] == "unsupported_media_type"
+
+
 def test_metadata_at_its_limits_and_null_fields_are_taken(api, file):
     metadata = {f"{number:064}": "ä" * 512 for number in range(16)}
     answer = create(api, file, metadata=metadata, output_expires_after=None)

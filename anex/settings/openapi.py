@@ -58,6 +58,7 @@ def spectacular(public_url: str) -> dict[str, Any]:
         "TAGS": [
             {"name": "inputs", "description": "Getting a file of rows into storage."},
             {"name": "jobs", "description": "Submitting, approving, watching, stopping and downloading jobs."},
+            {"name": "files", "description": "Files of requests for batches, and what batches deliver."},
             {"name": "realtime", "description": "One embedding or decision request at a time."},
         ],
         "SCHEMA_PATH_PREFIX": r"/(batch|realtime)/v1",
@@ -68,6 +69,7 @@ def spectacular(public_url: str) -> dict[str, Any]:
         "POSTPROCESSING_HOOKS": [
             "anex.docs.description.loosen_unions",
             "realtime.openapi.describe",
+            "jobs.openapi.describe",
             "anex.docs.description.declare_waits",
             "anex.docs.description.require_bodies",
         ],

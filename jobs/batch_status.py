@@ -15,8 +15,7 @@ from jobs.lifecycle import Status
 
 COMPLETION_WINDOW: Final = "24h"
 WINDOW: Final = timedelta(hours=24)
-EXPIRED: Final = "expired"  # why the rows of a batch stopped
-APPROVAL_EXPIRED: Final = "approval_expired"  # why they never began
+EXPIRED: Final = "expired"  # the stop reason of a job whose window closed
 
 BatchStatus = Literal[
     "validating", "in_progress", "finalizing", "completed", "failed", "cancelling", "cancelled", "expired"
@@ -37,8 +36,7 @@ _LAPSED: Final[dict[Status, BatchStatus]] = {Status.CANCELLING: "finalizing", St
 
 def shown(status: Status, stop_reason: str) -> BatchStatus:
     """The status of a batch whose job has this one and stopped for this reason, if it did."""
-    lapsed = stop_reason in (EXPIRED, APPROVAL_EXPIRED)
-    return _LAPSED.get(status, _SHOWN[status]) if lapsed else _SHOWN[status]
+    return _LAPSED.get(status, _SHOWN[status]) if stop_reason == EXPIRED else _SHOWN[status]
 
 
 def expires_at(created_at: datetime) -> datetime:

@@ -65,6 +65,7 @@ CONSOLE = [
     ("post", "/jobs/{job}/resume"),
     ("post", "/jobs/{job}/retry"),
     ("get", "/jobs/{job}/result"),
+    ("get", "/jobs/{job}/errors"),
     ("get", "/credits/statements/{month}"),
     ("get", "/credits/payments/{payment}"),
     ("get", "/credits/payments/{payment}/receipt"),

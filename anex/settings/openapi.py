@@ -58,8 +58,9 @@ def spectacular(public_url: str) -> dict[str, Any]:
         "TAGS": [
             {"name": "inputs", "description": "Getting a file of rows into storage."},
             {"name": "jobs", "description": "Submitting, approving, watching, stopping and downloading jobs."},
-            {"name": "files", "description": "Files of requests for batches, and what batches deliver."},
             {"name": "realtime", "description": "One embedding or decision request at a time."},
+            {"name": "files", "description": "Files of OpenAI's clients: uploads, and what batches deliver."},
+            {"name": "batches", "description": "Jobs as OpenAI's clients make, poll and cancel them."},
         ],
         "SCHEMA_PATH_PREFIX": r"/(batch|realtime)/v1",
         "SCHEMA_PATH_PREFIX_TRIM": True,

@@ -49,6 +49,11 @@ def is_batch(job_id: UUID) -> bool:
     return Batch.objects.filter(pk=job_id).exists()
 
 
+def error_file(job: Job) -> File | None:
+    """What a batch delivered of requests that failed or were not run; None of any other job."""
+    return File.objects.filter(job=job, part=File.Part.ERROR).first()
+
+
 def wire_id(job: Job) -> str:
     """The id of a batch as clients know it."""
     return f"{PREFIX}{job.pk.hex}"

@@ -25,8 +25,8 @@ class Progress:
 
 
 def get(organization_id: UUID, job_id: UUID) -> Job:
-    """A job with its input; NotFound for an unknown or foreign id."""
-    return _of(organization_id).select_related("input").filter(pk=job_id).first() or refuse_unknown()
+    """A job with its input and what makes it a batch; NotFound for an unknown or foreign id."""
+    return _of(organization_id).select_related("input", "batch").filter(pk=job_id).first() or refuse_unknown()
 
 
 def locked(organization_id: UUID, job_id: UUID) -> Job:

@@ -23,7 +23,6 @@ from jobs.lifecycle import Status
         ("cancelled", "cancelled", "cancelled"),
         ("cancelling", "expired", "finalizing"),
         ("cancelled", "expired", "expired"),
-        ("cancelled", "approval_expired", "expired"),
     ],
 )
 def test_a_batch_shows_what_its_job_is_at(status, stop_reason, batch):

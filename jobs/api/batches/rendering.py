@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from anex.core.usage import Usage
-from jobs.batch_status import COMPLETION_WINDOW, BatchStatus, expires_at, shown
+from jobs.batch_status import COMPLETION_WINDOW, EXPIRED, BatchStatus, expires_at, shown
 from jobs.lifecycle import Status
 from jobs.models import File, Job
 from jobs.selectors import batches, contents, files
@@ -62,7 +62,7 @@ def _file(view: View, part: File.Part) -> str | None:
 
 def _times(view: View, status: BatchStatus) -> dict[str, int | None]:
     job, stopping = view.job, view.steps.get(Status.CANCELLING)
-    lapsed = shown(Status.CANCELLING, job.stop_reason) == "finalizing"
+    lapsed = job.stop_reason == EXPIRED
     times = {
         "created_at": job.created_at,
         "in_progress_at": job.approved_at,

@@ -37,6 +37,7 @@ def expire_inputs(now: datetime) -> int:
     purged = 0
     for source in purgeable.filter(purged_at=None, lapsed_at__lte=now - MARGIN).order_by("?").iterator():
         erase_objects(source)
+        File.objects.filter(input=source, purged_at=None).update(purged_at=now)
         purged += Input.objects.filter(pk=source.pk, purged_at=None).update(purged_at=now)
     return purged
 

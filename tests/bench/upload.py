@@ -2,7 +2,7 @@
 
 Chunked, as openai-node sends them, onto the local disk with durable commits. Speed is bytes by processor time, which
 neighbours change little: of the child that checks, and of all that the web process does with it. Memory is the most of
-each. Exits 1 where a target is missed. `SCALE=0.1` makes files of a tenth.
+each; the file is downloaded too. Exits 1 where a target is missed. `SCALE=0.1` makes files of a tenth.
 """
 
 import http.client
@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from tests.bench.memory import Watch, resident_mb
 from tests.stack import Stack
@@ -26,7 +27,7 @@ KNOWN = 5_000
 FILES = {
     "chat rows of 254 bytes": b'{"custom_id":"row-%08d","method":"POST","url":"/v1/chat/completions","body":{"model":'
     b'"scripted","messages":[{"role":"user","content":"' + b"river ledger " * 7 + b'"}],"max_tokens":200}}\n',
-    "chat rows of 107 bytes": b'{"custom_id":"%07d","method":"POST","url":"/v1/chat/completions","body":{"model":'
+    "chat rows of 111 bytes": b'{"custom_id":"%07d","method":"POST","url":"/v1/chat/completions","body":{"model":'
     b'"scripted","messages":[]}}\n',
     "rows of 8 KB": b'{"custom_id":"row-%08d","method":"POST","url":"/v1/chat/completions","body":{"model":'
     b'"scripted","messages":[{"role":"user","content":"' + b"river ledger " * 620 + b'"}]}}\n',
@@ -61,8 +62,8 @@ def form(template: bytes, size: int) -> Iterator[bytes]:
     yield f"\r\n--{BOUNDARY}--\r\n".encode()
 
 
-def upload(stack: Stack, template: bytes, size: int) -> int:
-    """One upload; answers the bytes of the file."""
+def upload(stack: Stack, template: bytes, size: int) -> dict[str, Any]:
+    """One upload; answers the file."""
     with closing(http.client.HTTPConnection("127.0.0.1", stack.web_port, timeout=1800)) as connection:
         headers = {
             "Authorization": f"Bearer {stack.secret}",
@@ -72,7 +73,15 @@ def upload(stack: Stack, template: bytes, size: int) -> int:
         answer = connection.getresponse()
         told = json.loads(answer.read())
     assert answer.status == 200, told
-    return int(told["bytes"])
+    return dict(told)
+
+
+def download(stack: Stack, file_id: str) -> int:
+    """How many bytes of the file come back."""
+    with closing(http.client.HTTPConnection("127.0.0.1", stack.web_port, timeout=1800)) as connection:
+        connection.request("GET", f"/v1/files/{file_id}/content", headers={"Authorization": f"Bearer {stack.secret}"})
+        answer = connection.getresponse()
+        return sum(map(len, iter(lambda: answer.read(1 << 20), b"")))
 
 
 def measure(stack: Stack, name: str, template: bytes, resting_mb: float) -> None:
@@ -81,15 +90,16 @@ def measure(stack: Stack, name: str, template: bytes, resting_mb: float) -> None
     watch = Watch({"web": web})
     watch.start()
     began, started = busy_seconds(web), time.monotonic()
-    mb = upload(stack, template, int(GIB * SCALE)) / 1e6
-    seconds, ended = time.monotonic() - started, busy_seconds(web)
+    file = upload(stack, template, int(GIB * SCALE))
+    seconds, ended, mb = time.monotonic() - started, busy_seconds(web), file["bytes"] / 1e6
+    assert download(stack, file["id"]) == file["bytes"]
     watch.stopped = True
     watch.join()
     mine, child = (after - before for before, after in zip(began, ended, strict=True))
     print(f"{name}: {mb:,.0f} MB in {seconds:.1f} s by the clock; processor: check {child:.1f} s, web {mine:.1f} s")
     say(f"{name}: checked, per core", mb / child, CHECKED_MB_S, "MB/s", at_least=True)
     print(f"{name + ': received, stored and checked, per core':52s} {mb / (child + mine):8.1f} MB/s")
-    say(f"{name}: memory of the web process, more", watch.by_process.pop(web) - resting_mb, GROWTH_MB, "MB")
+    say(f"{name}: memory of the web process, down too", watch.by_process.pop(web) - resting_mb, GROWTH_MB, "MB")
     say(f"{name}: memory of the child", max(watch.by_process.values()), CHILD_MB, "MB")
 
 

@@ -83,10 +83,11 @@ class TestOneFile:
                 selectors.get(organization.pk, selectors.wire_id(gone))
         assert list(store().list("")) == []
 
-    def test_past_its_days_leaves_no_object(self, organization):
+    def test_past_its_days_leaves_no_object_and_no_entry_of_the_index(self, organization):
         uploaded(organization)
         assert retention.expire_inputs(clock.now() + timedelta(days=7, minutes=11)) == 1
         assert list(store().list("")) == []
+        assert not File.objects.filter(purged_at=None).exists()
 
 
 class TestNames:

@@ -14,10 +14,12 @@ from jobs.services import uploads
 from jobs.storage import keys, store
 from jobs.storage.interface import StoreUnavailable
 from tests.factories import make_key
-from tests.jobs.api.files.conftest import BOUNDARY, CHAT, file_of, part, row, until
+from tests.jobs.api.files.conftest import BOUNDARY, CHAT, file_of, objects, on_both_stores, part, row, until
+from tests.jobs.storage.conftest import s3_store, s3_url
 from tests.web import Web
 
 pytestmark = pytest.mark.django_db
+__all__ = ["objects", "s3_store", "s3_url"]
 NAME, MODEL = "rows.jsonl", "scripted"
 
 
@@ -48,10 +50,11 @@ def test_two_places_of_an_organization_are_all_there_are(acme, globex) -> None:
         uploads.begin(organization_id=globex.pk)
 
 
-def test_place_of_a_dead_process_lapses_and_is_swept_with_what_it_left(acme, monkeypatch) -> None:
+@on_both_stores
+def test_place_of_a_dead_process_lapses_and_is_swept_with_what_it_left(acme, objects, monkeypatch) -> None:
     lost, kept = (uploads.begin(organization_id=acme.pk) for _ in range(2))
     with pytest.raises(StoreUnavailable), store().writer(keys.uploaded_file(acme.pk, lost.pk)) as writer:
-        writer.write(b"x")
+        writer.write(b"x" * 17 * 1024 * 1024)
         stored(lost)
         other = store().put(keys.uploaded_file(acme.pk, kept.pk), b"{}\n")
         later = clock.now() + timedelta(seconds=60)

@@ -53,8 +53,10 @@ class Intake:
     async def settle(self) -> None:
         """Until no thread is at the file any more."""
         if self._taking:
-            taking, self._taking = self._taking, None
-            await taking
+            # Whoever is cancelled here leaves the thread at work, and waits for it once more on the way out.
+            await asyncio.wait([self._taking])
+            taken, self._taking = self._taking, None
+            taken.result()
 
     def result(self) -> tuple[Stored, str]:
         """The finished object, and the model its lines name."""

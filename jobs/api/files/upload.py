@@ -51,7 +51,11 @@ async def upload(exchange: Exchange) -> None:
 
 async def _receive(exchange: Exchange, form: UploadForm, caller: Caller, place: FileUpload) -> tuple[File, str]:
     async with _renewed(place) as lost, receiving(place, caller) as intake:
+        received = 0
         async for piece in pieces(exchange, PACE):
+            received += len(piece)
+            if received > _MOST_BODY:
+                raise _too_large()
             if lost.is_set():
                 raise Unavailable("The upload was held up on our side for too long. Send the file again.")
             await _feed(form, piece, intake)

@@ -23,7 +23,9 @@ from jobs.api.files.routes import routes
 from jobs.storage import store
 from jobs.storage.interface import Store
 from tests.factories import KeyInHand, grant_credits, make_key, make_organization
-from tests.jobs.storage.conftest import s3_store, s3_url  # noqa: F401
+from tests.jobs.storage.conftest import s3_store, s3_url
+
+__all__ = ["s3_store", "s3_url"]
 
 CHAT = "scripted"
 

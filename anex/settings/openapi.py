@@ -68,6 +68,7 @@ def spectacular(public_url: str) -> dict[str, Any]:
             {"name": "inputs", "description": "Getting a file of rows into storage."},
             {"name": "jobs", "description": "Submitting, approving, watching, stopping and downloading jobs."},
             {"name": "realtime", "description": "One embedding or decision request at a time."},
+            {"name": "openai", "description": "Chats, embeddings and decisions as OpenAI's clients ask for them."},
             {"name": "files", "description": "Files of OpenAI's clients: uploads, and what batches deliver."},
             {"name": "batches", "description": "Jobs as OpenAI's clients make, poll and cancel them."},
         ],

@@ -13,9 +13,12 @@ from anex.core.actors import system
 from inference.backends import registry
 from jobs.lifecycle import Status
 from jobs.models import File, Input, Job
+from jobs.selectors import contents
 from jobs.services import batches as services
 from jobs.services import submissions, transitions
 from jobs.storage import store
+from jobs.storage.interface import StoreUnavailable
+from jobs.storage.local import LocalStore
 from tests.contract.described import judged
 from tests.factories import make_key
 from tests.jobs import batches
@@ -210,6 +213,27 @@ def test_a_failure_after_which_the_batch_may_exist_is_not_sent_again(api, file, 
     assert refusal(answer, 500)[1] == "internal_error"
     assert answer["x-should-retry"] == "false"
     assert Job.objects.count() == 1
+
+
+def test_a_batch_that_was_made_and_cannot_be_shown_is_not_made_again(api, file, monkeypatch):
+    def away(*_):
+        raise StoreUnavailable("The store is away.")
+
+    monkeypatch.setattr(contents, "batch_metadata", away)
+    answer = create(api, file, metadata={"k": "v"})
+    assert refusal(answer, 500)[1] == "internal_error"
+    assert (answer["x-should-retry"], Job.objects.count()) == ("false", 1)
+
+
+def test_a_store_that_is_away_makes_no_batch_and_asks_to_wait(api, file, monkeypatch):
+    def away(*_):
+        raise StoreUnavailable("The store is away.")
+
+    monkeypatch.setattr(LocalStore, "put", away)
+    answer = create(api, file, metadata={"k": "v"})
+    assert refusal(answer, 503)[1] == "unavailable"
+    assert "x-should-retry" not in answer
+    assert not Job.objects.exists()
 
 
 def test_batches_have_a_queue_of_their_own(api, acme, file, monkeypatch):

@@ -13,7 +13,7 @@ from jobs.selectors.batches import Page, View
 
 # What customers wrote is in objects: so many are read at once.
 _READERS: Final = 16
-_DELETED: Final = "The details of this failure were deleted with the data of the batch."
+_NOT_HERE: Final = "The details of this failure were deleted with the batch's data, or are kept in its region."
 # Which of its times an ended batch was over at.
 _ENDS: Final[dict[BatchStatus, str]] = {
     status: f"{status}_at" for status in ("completed", "failed", "cancelled", "expired")
@@ -96,7 +96,7 @@ def _errors(job: Job) -> dict[str, Any] | None:
         return None
     told = contents.failure(job)
     if told is None:
-        data = [{"code": job.failure_code, "line": job.failure_line, "message": _DELETED, "param": None}]
+        data = [{"code": job.failure_code, "line": job.failure_line, "message": _NOT_HERE, "param": None}]
     else:
         data = [
             {"code": error.code, "line": error.line, "message": error.message, "param": error.param}

@@ -19,7 +19,9 @@ from jobs.run.control import run_control
 from jobs.run.failures import stop_rows
 from jobs.run.finalization import finish_rows
 from jobs.run.problems import Problem
+from jobs.selectors import batches as selectors
 from jobs.services import batches as services
+from jobs.services import erasing, retries
 from jobs.storage import store
 from tests.jobs import batches
 from tests.jobs.run.driver import HandLease, claim_one, validate
@@ -121,6 +123,30 @@ def test_a_batch_that_is_finalizing_when_its_window_closes_completes(acme: Organ
     shown = batches.shown(job)
     assert (shown["status"], shown["request_counts"]) == ("completed", {"total": 2, "completed": 1, "failed": 1})
     assert shown["completed_at"] >= shown["finalizing_at"] >= shown["in_progress_at"]
+
+
+def test_a_retry_of_its_failed_requests_is_a_job_that_keeps_their_settings(acme: Organization) -> None:
+    job, lease = running(acme, 3), HandLease()
+    (claim,) = claim_rows(lease, job)
+    answer(claim, {0: "success", 1: "error", 2: "format_error"}, random.Random(0))
+    finish_rows(job.pk)
+    finalize(lease)
+    again = validate(retries.retry(organization_id=acme.pk, job_id=job.pk, actor=system("tests")))
+    assert (again.status, again.row_count, again.row_profile, again.max_output_tokens) == (
+        "cost_ready",
+        2,
+        "openai",
+        16,
+    )
+    assert not selectors.is_batch(again.pk)
+
+
+def test_details_of_a_failure_go_with_the_data_and_its_code_stays(acme: Organization) -> None:
+    job = validate(batches.create(acme, batches.line("a"), batches.line("a")))
+    assert batches.shown(job)["errors"]["data"][0]["code"] == "duplicate_custom_id"
+    erasing.erase(job)
+    (error,) = batches.shown(job)["errors"]["data"]
+    assert (error["code"], error["line"], error["param"]) == ("invalid_input", 2, None)
 
 
 def test_a_batch_whose_input_is_gone_fails_with_what_it_has(acme: Organization) -> None:

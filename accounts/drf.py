@@ -1,12 +1,10 @@
 """The DRF edge of the `{"detail": …}` surfaces: key authentication and the one renderer of errors."""
 
-import logging
 import math
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFieldsSent
-from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication
@@ -18,11 +16,8 @@ from accounts.callers import Caller
 from accounts.services import keys
 from anex.core.errors import AnexError, TooLarge, Unauthenticated, Unavailable, Unprocessable
 
-log = logging.getLogger(__name__)
-
 _UNPROCESSABLE = 422
 _UNAVAILABLE_RETRY_S = 1
-_DATABASE_AWAY: Final = "The request could not be handled just now. Try again."
 _MISSING: Final = "The Authorization header is missing. Send it as: Authorization: Bearer sk-…"
 
 
@@ -57,13 +52,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
 
     A body that does not fit the endpoint's shape is 422 (reference 001, errors), not DRF's 400.
     """
-    if isinstance(error, RequestDataTooBig):
-        error = TooLarge("The body of this request is too large: files are uploaded, not sent here.")
-    if isinstance(error, TooManyFieldsSent):
-        error = Unprocessable("The query has too many parameters.")
-    if isinstance(error, OperationalError | InterfaceError):
-        log.warning("the database is away: %s", type(error).__name__)
-        error = Unavailable(_DATABASE_AWAY)
+    error = named(error)
     if isinstance(error, AnexError):
         return _render(error)
     if isinstance(error, Http404):
@@ -79,6 +68,15 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
         status=_UNPROCESSABLE if misshapen else error.status_code,
         headers={"Retry-After": str(math.ceil(wait))} if wait else None,
     )
+
+
+def named(error: Exception) -> Exception:
+    """Our error for what Django refuses of a request before a view sees it; anything else as it is."""
+    if isinstance(error, RequestDataTooBig):
+        return TooLarge("The body of this request is too large: files are uploaded, not sent here.")
+    if isinstance(error, TooManyFieldsSent):
+        return Unprocessable("The query has too many parameters.")
+    return error
 
 
 def sentence(detail: Any) -> str:

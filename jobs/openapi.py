@@ -1,4 +1,4 @@
-"""Adds files and batches of the OpenAI-compatible host to the description: they have its paths and its errors."""
+"""Adds files and batches of the OpenAI-compatible host to the description, with the error of its other calls."""
 
 from functools import cache
 from pathlib import Path
@@ -36,7 +36,7 @@ def describe(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     result["components"]["schemas"] |= described["schemas"]
     for item in described["paths"].values():
         for operation in item.values():
-            operation["servers"] = [{"url": f"{settings.ANEX_PUBLIC_URL}/v1", "description": "OpenAI-compatible host"}]
+            operation["servers"] = [{"url": settings.ANEX_PUBLIC_URL, "description": "OpenAI-compatible API"}]
             operation["security"] = [{"apiKey": []}]
             further = {status: FURTHER[status] for status in operation.pop("refusals")}
             operation["responses"] |= {status: _refusal(text) for status, text in (MEANINGS | further).items()}
@@ -50,5 +50,5 @@ def _text() -> str:
 
 
 def _refusal(meaning: str) -> dict[str, Any]:
-    schema = {"$ref": "#/components/schemas/OpenAIErrorBody"}
+    schema = {"$ref": "#/components/schemas/OpenAIError"}
     return {"description": meaning, "content": {"application/json": {"schema": schema}}}

@@ -23,14 +23,14 @@ _CALLS: Final = (
     (r"^v1/embeddings$", endpoint(embed, V1, "POST")),
     (r"^v1/systemone$", endpoint(decide, V1, "POST")),
     (r"^v1/models$", endpoint(provider_models, V1, "GET", "HEAD")),
-    (r"^v1/models/(?P<model>[^/]+)$", endpoint(provider_model, V1, "GET", "HEAD")),
+    (r"^v1/models/(?P<model>.+)$", endpoint(provider_model, V1, "GET", "HEAD")),
     (r"^realtime/v1/embeddings$", endpoint(embed, REALTIME_V1, "POST")),
     (r"^realtime/v1/systemone$", endpoint(decide, REALTIME_V1, "POST")),
     (r"^realtime/v1/models$", endpoint(native_models, REALTIME_V1, "GET", "HEAD")),
 )
 
 # Objects made, and collections of the younger generation, before a generation is looked through.
-_GARBAGE: Final = (10_000, 20, 20)
+_GARBAGE: Final = (10_000, 20, 3)
 
 # Read from the top for every request that reaches the process.
 routes: Final[list[Any]] = [re_path(path, application) for path, application in _CALLS]  # type: ignore[arg-type]
@@ -46,6 +46,8 @@ def lifespan(patience: Patience = Patience()) -> App:  # noqa: B008
             # What was imported stays: to look through it for garbage again and again took a tenth of a request's time.
             gc.collect()
             gc.freeze()
+            # A full look waits until a quarter of what the last one saw is new: this one sees nothing.
+            gc.collect()
             gc.set_threshold(*_GARBAGE)
             await send({"type": "lifespan.startup.complete"})
             await receive()

@@ -6,7 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
-from django.db import connections
+from django.db import InterfaceError, OperationalError, connections
+
+from anex.core.errors import Unavailable
 
 R = TypeVar("R")
 
@@ -18,7 +20,10 @@ class Threads:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix=name)
 
     async def run(self, function: Callable[..., R], *arguments: Any, **named: Any) -> R:
-        """What a function returns that may use the ORM; its connection is given back."""
+        """What a function returns that may use the ORM; its connection is given back.
+
+        Unavailable (503) where the database does not answer it.
+        """
         call = partial(function, *arguments, **named)
         return await asyncio.get_running_loop().run_in_executor(self._pool, _run, call)
 
@@ -26,5 +31,7 @@ class Threads:
 def _run(call: Callable[[], R]) -> R:
     try:
         return call()
+    except (OperationalError, InterfaceError) as error:
+        raise Unavailable("The request could not be handled just now. Try again.") from error
     finally:
         connections.close_all()

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.callers import Caller
-from accounts.drf import KeyAuthentication, sentence
+from accounts.drf import KeyAuthentication, named, sentence
 from accounts.services import keys
 from anex.core.errors import AnexError, Unauthenticated
 from anex.core.openai_errors import error_object
@@ -38,6 +38,7 @@ class OpenAIView(APIView):
 
     def handle_exception(self, exc: Exception) -> Response:
         """Every refusal in OpenAI's shape."""
+        exc = named(exc)
         if isinstance(exc, AnexError):
             return _render(exc.status, exc.message, exc.code, exc)
         if isinstance(exc, APIException):

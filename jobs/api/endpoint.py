@@ -17,8 +17,9 @@ from accounts.services import bursts
 from anex.core.errors import InsufficientQuota, Unprocessable
 from jobs.api.errors import refusals
 
-# A repetition cannot change these answers unless they say when, and SDKs resend a 409: they are told not to.
-FINAL = frozenset({402, 409})
+# A repetition cannot change these answers unless they say when, or might do a second time what a failure has done. SDKs
+# resend a 409 and a 500: they are told not to.
+FINAL = frozenset({402, 409, 500})
 JOB_ID = OpenApiParameter("id", UUID, OpenApiParameter.PATH, description="The job, as createJob answered it.")
 
 

@@ -37,9 +37,15 @@ def upload(organization: Organization, *lines: str, model_id: str = "scripted") 
     )
 
 
-def create(organization: Organization, *lines: str, actor: Actor | None = None, **metadata: str) -> Job:
+def create(
+    organization: Organization,
+    *lines: str,
+    actor: Actor | None = None,
+    model_id: str = "scripted",
+    endpoint: str = ENDPOINT,
+) -> Job:
     """The job of a new batch on a file of these lines."""
-    asked = batches.Asked(f"file-{upload(organization, *lines).pk.hex}", ENDPOINT, metadata)
+    asked = batches.Asked(f"file-{upload(organization, *lines, model_id=model_id).pk.hex}", endpoint)
     return batches.create(
         organization_id=organization.pk, asked=asked, require_model=lambda _: None, actor=actor or system("tests")
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from anex.core.errors import InvalidRequest
+from anex.core.errors import InvalidRequest, WrongMediaType
 from inference.refusals import expected, row_error
 from inference.requests import bodies
 from inference.requests.profiles import V1
@@ -17,8 +17,10 @@ _FIELDS: Final = ("input_file_id", "endpoint", "completion_window", "metadata")
 _MOST_PAIRS, _MOST_KEY, _MOST_VALUE = 16, 64, 512
 
 
-def read_create(raw: bytes) -> Asked:
-    """What a body asks for. A null field counts as left out."""
+def read_create(content_type: str, raw: bytes) -> Asked:
+    """What a body asks for; a null field counts as left out. WrongMediaType for one that says it is not JSON."""
+    if content_type.partition(";")[0].strip().lower() not in ("", "application/json"):
+        raise WrongMediaType("Send the batch as application/json.")
     body = bodies.decode(raw, profile=V1)
     for name, value in body.items():
         if name not in _FIELDS and value is not None:

@@ -6,7 +6,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from anex.core.errors import AnexError
-from anex.core.openai_errors import error_object
 from jobs.api import requests
 from jobs.api.batches import rendering
 from jobs.api.batches.requests import read_create, read_page
@@ -24,32 +23,29 @@ class BatchesView(OpenAIEndpoint):
 
     def post(self, request: Request) -> Response:
         """A new batch, validating; the same request under the same `Idempotency-Key` makes no second one."""
-        caller = self.caller
+        caller, made = self.caller, False
         attempt = requests.attempt(request, caller, "createBatch")
-        job = services.create(
-            organization_id=caller.organization_id,
-            asked=read_create(request.body),
-            require_model=caller.require_model,
-            actor=caller.actor,
-            attempt=attempt,
-        )
-        return Response(rendering.batch(batches.get(caller.organization_id, batches.wire_id(job))))
+        asked = read_create(request.content_type, request.body)
+        try:
+            job = services.create(
+                organization_id=caller.organization_id,
+                asked=asked,
+                require_model=caller.require_model,
+                actor=caller.actor,
+                attempt=attempt,
+            )
+            made = True
+            return Response(rendering.batch(batches.get(caller.organization_id, batches.wire_id(job))))
+        except Exception as error:
+            if isinstance(error, AnexError) and not made:
+                raise
+            log.exception("a batch may have been made")
+            raise AnexError(_UNSURE) from error
 
     def get(self, request: Request) -> Response:
         """A page of batches, newest first."""
         found = batches.page(self.caller.organization_id, **read_page(request.query_params))
         return Response(rendering.page(found))
-
-    def handle_exception(self, exc: Exception) -> Response:
-        """A failure of which nobody knows whether the batch was made is not to be sent again by a client itself."""
-        if self.request.method != "POST" or isinstance(exc, AnexError):
-            return super().handle_exception(exc)
-        try:
-            return super().handle_exception(exc)
-        except Exception:
-            log.exception("a batch may have been made")
-            body = {"error": error_object(500, _UNSURE, "internal_error")}
-            return Response(body, status=500, headers={"x-should-retry": "false"})
 
 
 class BatchView(OpenAIEndpoint):

@@ -1,5 +1,7 @@
 """Medians over the rounds, the tables, and each figure beside its target."""
 
+import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -57,7 +59,9 @@ class Verdict:
 
 
 class Figures:
-    """Medians by shot and target."""
+    """Medians by shot and target. What compares two targets is taken within each round, where they stand side by side:
+    a neighbour of the machine then bears on both.
+    """
 
     def __init__(self, found: Found, targets: Sequence[str]) -> None:
         self._found = found
@@ -65,20 +69,29 @@ class Figures:
 
     def get(self, shot: Shot, target: str, name: str) -> float | None:
         """One figure; `cpu` is that of all processes together. None where it was not measured."""
-        rounds = self._found.get((shot, target), ())
-        if name == "cpu":
-            rounds = [each for each in rounds if each["cpu"]]
-        values = [sum(each["cpu"].values()) if name == "cpu" else each[name] for each in rounds]
+        values = self._rounds(shot, target, name)
         return median(values) if values else None
 
     def ratio(self, shot: Shot, target: str, name: str) -> float | None:
         """A target's figure by the baseline's."""
-        ours, theirs = self.get(shot, target, name), self.get(shot, BASELINE, name)
-        return _apply(lambda one, other: one / other, ours, theirs)
+        return self._compare(_by, shot, name, target, BASELINE)
 
     def added(self, shot: Shot, target: str, name: str) -> float | None:
         """What a target adds to the server asked directly."""
-        return _apply(lambda ours, direct: ours - direct, self.get(shot, target, name), self.get(shot, "direct", name))
+        return self._compare(operator.sub, shot, name, target, "direct")
+
+    def _compare(
+        self, how: Callable[[float, float], float], shot: Shot, name: str, target: str, other: str
+    ) -> float | None:
+        pairs = zip(self._rounds(shot, target, name), self._rounds(shot, other, name), strict=False)
+        values = [how(one, two) for one, two in pairs]
+        return median(values) if values else None
+
+    def _rounds(self, shot: Shot, target: str, name: str) -> list[float]:
+        rounds = self._found.get((shot, target), ())
+        if name == "cpu":
+            return [sum(each["cpu"].values()) for each in rounds if each["cpu"]]
+        return [each[name] for each in rounds]
 
     def errors(self, shot: Shot, target: str) -> int:
         """Over all rounds."""
@@ -87,12 +100,12 @@ class Figures:
     def table(self, test: str, shots: Sequence[Shot]) -> str:
         """Markdown."""
         head = _STREAMED if shots[0].is_streamed else _WHOLE
-        titles = [*(title for title, _ in head), f"times {BASELINE}"]
+        titles = [*(title for title, _ in head), f"{head[0][0]} by {BASELINE}'s", f"CPU by {BASELINE}'s"]
         lines = [f"| {test}, clients | target | {' | '.join(titles)} | errors |", "|---" * (len(titles) + 3) + "|"]
         for shot in shots:
             for target in self._targets:
                 cells = [self._cell(shot, target, name) for _, name in head]
-                cells.append(self.ratio(shot, target, head[0][1]))
+                cells += [self.ratio(shot, target, head[0][1]), self.ratio(shot, target, "cpu")]
                 shown = " | ".join(map(_shown, cells))
                 lines.append(f"| {shot.clients} | {target} | {shown} | {self.errors(shot, target)} |")
         return "\n".join(lines)
@@ -152,8 +165,8 @@ def judge_memory(seen: Sequence[Mapping[str, float]], requests: int) -> list[Ver
     ]
 
 
-def _apply(what: Callable[[float, float], float], one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else what(one, other)
+def _by(one: float, other: float) -> float:
+    return one / other if other else math.inf
 
 
 def _shown(value: float | None) -> str:

@@ -13,9 +13,12 @@ from anex.core.actors import system
 from inference.backends import registry
 from jobs.lifecycle import Status
 from jobs.models import File, Input, Job
+from jobs.selectors import contents
 from jobs.services import batches as services
 from jobs.services import submissions, transitions
 from jobs.storage import store
+from jobs.storage.interface import StoreUnavailable
+from jobs.storage.local import LocalStore
 from tests.contract.described import judged
 from tests.factories import make_key
 from tests.jobs import batches
@@ -116,6 +119,12 @@ def test_a_body_that_is_no_object_is_400(api, body):
     )
 
 
+def test_a_body_that_is_too_large_or_no_json_is_told_so(api):
+    large = api.generic("POST", "/v1/batches", b" " * 3_000_000, content_type="application/json")
+    assert refusal(large, 413)[1] == "too_large"
+    assert refusal(api.post("/v1/batches", {"endpoint": "x"}, format="multipart"), 415)[1] == "unsupported_media_type"
+
+
 def test_metadata_at_its_limits_and_null_fields_are_taken(api, file):
     metadata = {f"{number:064}": "ä" * 512 for number in range(16)}
     answer = create(api, file, metadata=metadata, output_expires_after=None)
@@ -204,6 +213,27 @@ def test_a_failure_after_which_the_batch_may_exist_is_not_sent_again(api, file, 
     assert refusal(answer, 500)[1] == "internal_error"
     assert answer["x-should-retry"] == "false"
     assert Job.objects.count() == 1
+
+
+def test_a_batch_that_was_made_and_cannot_be_shown_is_not_made_again(api, file, monkeypatch):
+    def away(*_):
+        raise StoreUnavailable("The store is away.")
+
+    monkeypatch.setattr(contents, "batch_metadata", away)
+    answer = create(api, file, metadata={"k": "v"})
+    assert refusal(answer, 500)[1] == "internal_error"
+    assert (answer["x-should-retry"], Job.objects.count()) == ("false", 1)
+
+
+def test_a_store_that_is_away_makes_no_batch_and_asks_to_wait(api, file, monkeypatch):
+    def away(*_):
+        raise StoreUnavailable("The store is away.")
+
+    monkeypatch.setattr(LocalStore, "put", away)
+    answer = create(api, file, metadata={"k": "v"})
+    assert refusal(answer, 503)[1] == "unavailable"
+    assert "x-should-retry" not in answer
+    assert not Job.objects.exists()
 
 
 def test_batches_have_a_queue_of_their_own(api, acme, file, monkeypatch):

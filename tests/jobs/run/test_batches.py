@@ -11,6 +11,7 @@ from anex.core import clock
 from anex.core.actors import Actor, system
 from anex.core.money import cents_to_nano
 from billing.selectors import balances
+from inference.backends import registry
 from jobs import tasks
 from jobs.models import Job, JobEvent, WebhookEvent
 from jobs.run.pump import Pump
@@ -121,6 +122,33 @@ def test_a_stopped_batch_delivers_and_bills_what_finished(
     assert shown[f"{status}_at"] is not None
     assert (job.charge_cents or 0) >= 1
     assert balances.get(acme.pk).held_nano == 0
+
+
+@pytest.mark.parametrize(
+    ("model_id", "body", "answer"),
+    [
+        ("scripted-embed", {"input": "x", "dimensions": 64}, "data"),
+        (
+            "scripted-decide",
+            {"state": "x", "questions": {"q": {"type": "noul", "instructions": "Is it?"}}, "lang": "en"},
+            "answers",
+        ),
+    ],
+)
+def test_embeddings_and_decisions_are_batches_too(
+    acme: Organization, engine: Any, pump: Pump, model_id: str, body: dict[str, Any], answer: str
+) -> None:
+    registry.configure(model_id=model_id, base_url=engine.base_url, served_name=model_id, actor=system("test"))
+    url = "/v1/embeddings" if answer == "data" else "/v1/systemone"
+    lines = [
+        json.dumps({"custom_id": str(row), "method": "POST", "url": url, "body": {"model": model_id, **body}})
+        for row in range(3)
+    ]
+    job = wait_for(batches.create(acme, *lines, model_id=model_id, endpoint=url), "done", "failed")
+    assert batches.shown(job)["request_counts"] == {"total": 3, "completed": 3, "failed": 0}
+    (output,) = batches.delivered(job).values()
+    assert batches.ids(output) == ["0", "1", "2"]
+    assert all(entry["response"]["body"][answer] for entry in output)
 
 
 def test_each_request_keeps_its_cap_and_the_quote_takes_the_largest(

@@ -36,6 +36,7 @@ _SENTENCES: Final[dict[str, str]] = {
     "invalid_url": "url must be {url} for the chosen model",
     "unknown_url": "url must be one of {urls}",
     "other_url": "url is {found}, but the first line names {url}: every line of a file names one url",
+    "unknown_model": "unknown model '{model}'",
     "model_differs": "{param} is '{found}', but the first line names '{model}': every line of a file names one model",
     "stream_not_supported": "body.stream is not supported: every row is answered whole; remove it or set it to false",
     "invalid_role": "{param} must be system, developer, user, assistant or tool",

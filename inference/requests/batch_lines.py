@@ -10,9 +10,12 @@ from typing import Final
 import orjson
 
 from inference.refusals import expected, row_error, shortened
-from inference.requests.envelope import PATHS, SURELY_SHALLOW, decode_line, open_line
+from inference.requests.envelope import PATHS, decode_line, is_shallow, open_line
 
 URLS: Final = {task: f"/v1{path}" for task, path in PATHS.items()}
+
+# Of a model; a longer name is nobody's.
+_LONGEST_ID: Final = 64
 
 Reader = Callable[[bytes], str]
 
@@ -34,6 +37,8 @@ def target_of(line: bytes) -> Target:
         raise expected("a string", model, "body.model")
     if not model:
         raise row_error("empty", "body.model")
+    if len(model) > _LONGEST_ID:
+        raise row_error("unknown_model", "body.model", model=shortened(model))
     return Target(url, model)
 
 
@@ -54,7 +59,7 @@ def reader(target: Target) -> Reader:
                 and request["method"] == "POST"
                 and type(custom_id) is str
                 and custom_id
-                and (len(line) <= 2 * SURELY_SHALLOW or line.count(b"[") + line.count(b"{") <= SURELY_SHALLOW)
+                and is_shallow(line, request)
             ):
                 return custom_id
         except (orjson.JSONDecodeError, KeyError, TypeError):

@@ -9,7 +9,7 @@ from inference.refusals import RowError, expected, row_error
 # The route below a server's base URL that answers rows of a task; a line names it after /v1.
 PATHS: Final = {"chat": "/chat/completions", "embed": "/embeddings", "decide": "/systemone"}
 # The writer of JSON stops at 254 levels; a row this shallow cannot come near it.
-SURELY_SHALLOW = 200
+_SURELY_SHALLOW = 200
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -42,12 +42,19 @@ def decode_line(line: bytes) -> dict[str, Any]:
         raise _undecodable(line, error) from None
     if type(request) is not dict:
         raise row_error("not_an_object", found=_kind(request))
-    if line.count(b"[") + line.count(b"{") > SURELY_SHALLOW:
+    if not is_shallow(line, request):
+        raise row_error("too_deep")
+    return request
+
+
+def is_shallow(line: bytes, request: object) -> bool:
+    """Whether what a line holds can be written again."""
+    if len(line) > 2 * _SURELY_SHALLOW and line.count(b"[") + line.count(b"{") > _SURELY_SHALLOW:
         try:
             orjson.dumps(request)
         except TypeError:
-            raise row_error("too_deep") from None
-    return request
+            return False
+    return True
 
 
 def _undecodable(line: bytes, error: orjson.JSONDecodeError) -> RowError:

@@ -92,6 +92,8 @@ def test_first_line_names_the_target_and_the_others_keep_to_it() -> None:
         reader(CHAT)(line(url="/v1/embeddings"))
     with pytest.raises(RowError, match=r"body.model is 'n', but the first line names 'm'"):
         reader(CHAT)(line(body={"model": "n"}))
+    with pytest.raises(RowError, match=r"unknown model 'x{64}…'$"):
+        target_of(line(body={"model": "x" * 100_000}))
     with pytest.raises(RowError, match=r"body.model must not be empty"):
         target_of(line(body={"model": ""}))
 

@@ -2,13 +2,11 @@
 
 import asyncio
 from collections.abc import Iterator
-from uuid import UUID
 
 from django.utils.http import content_disposition_header
 
 from anex.core.errors import AnexError
 from jobs.api.files.exchange import Exchange, in_thread
-from jobs.models import File
 from jobs.selectors import files
 from jobs.storage import store
 from jobs.storage.asgi import send_blocks, wanted
@@ -27,7 +25,8 @@ async def content(exchange: Exchange) -> None:
     """Send the file; answers while the API is frozen, as links to results do."""
     caller = await exchange.authenticate(answers_frozen=True)
     file_id = exchange.scope["url_route"]["kwargs"]["file_id"]
-    file, name = await in_thread(_find, caller.organization_id, file_id)
+    file = await in_thread(files.get, caller.organization_id, file_id)
+    name = await asyncio.to_thread(files.name, file)
     key, etag = files.object_of(file)
     size = file.size_bytes
     try:
@@ -56,11 +55,6 @@ async def content(exchange: Exchange) -> None:
         told["content-range"] = f"bytes {start}-{end - 1}/{size}"
     await exchange.start(206 if chosen else 200, [(k.encode(), v.encode("latin-1")) for k, v in told.items()])
     await send_blocks(blocks.read, 0 if is_head else end - start, exchange.receive, exchange.send)
-
-
-def _find(organization_id: UUID, file_id: str) -> tuple[File, str]:
-    file = files.get(organization_id, file_id)
-    return file, files.name(file)
 
 
 class _Blocks:

@@ -7,10 +7,11 @@ from typing import Any, Final
 from uuid import uuid4
 
 import orjson
+from django.db import InterfaceError, OperationalError
 
 from accounts.callers import Caller
 from accounts.services import keys
-from anex.core.errors import AnexError, MethodNotAllowed
+from anex.core.errors import AnexError, MethodNotAllowed, Unavailable
 from anex.core.openai_errors import error_object
 from anex.core.retrying import Headers, headers
 from anex.core.threads import Threads
@@ -90,11 +91,9 @@ def endpoint(handler: Callable[[Exchange], Awaitable[None]], *methods: str) -> A
         except ClientGone:
             return
         except Exception as error:
-            if not isinstance(error, AnexError):
-                log.exception("%s failed", exchange.request_id)
+            told = _told(error, exchange.request_id)
             if exchange.answered:
                 raise
-            told = error if isinstance(error, AnexError) else AnexError("Something went wrong on our side. Try again.")
             await exchange.refuse(told)
 
     return serve
@@ -104,3 +103,14 @@ def _caller(header: str | None, method: str, answers_frozen: bool) -> Caller:
     caller = keys.authenticate(header)
     check_access(caller, method, answers_frozen=answers_frozen)
     return caller
+
+
+def _told(error: Exception, request_id: str) -> AnexError:
+    """What the client is told of an exception; what is not the client's doing is logged."""
+    if isinstance(error, AnexError):
+        return error
+    if isinstance(error, OperationalError | InterfaceError):
+        log.warning("%s: the database is away: %s", request_id, type(error).__name__)
+        return Unavailable("The request could not be handled just now. Try again.")
+    log.error("%s failed", request_id, exc_info=error)
+    return AnexError("Something went wrong on our side. Try again.")

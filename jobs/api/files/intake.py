@@ -22,7 +22,8 @@ from jobs.storage.interface import Stored
 MOST_AT_ONCE: Final = 8
 BLOCK_BYTES: Final = 1024 * 1024
 
-_in_thread: Final = Threads(MOST_AT_ONCE, "uploads").run
+# For what waits for the store: it keeps nobody from the database.
+in_own_thread: Final = Threads(MOST_AT_ONCE, "uploads").run
 
 
 class Intake:
@@ -47,7 +48,7 @@ class Intake:
         """The file is whole: check what is left of it."""
         await self._hand_on()
         await self.settle()
-        await _in_thread(self._reception.checker.finish)
+        await in_own_thread(self._reception.checker.finish)
         await self._check_target()
 
     async def settle(self) -> None:
@@ -70,7 +71,7 @@ class Intake:
         self._gathered.clear()
         if not block:
             return
-        self._taking = asyncio.create_task(_in_thread(self._reception.take, block))
+        self._taking = asyncio.create_task(in_own_thread(self._reception.take, block))
 
     async def _check_target(self) -> None:
         checker = self._reception.checker
@@ -83,16 +84,16 @@ class Intake:
 async def receiving(place: FileUpload, caller: Caller) -> AsyncIterator[Intake]:
     """The intake of a file; its object appears when the block is left without an exception."""
     manager = reception(store(place.region), keys.uploaded_file(place.organization_id, place.pk))
-    intake = Intake(await _in_thread(manager.__enter__), caller)
+    intake = Intake(await in_own_thread(manager.__enter__), caller)
     try:
         yield intake
     except BaseException as error:
         with suppress(Exception):
             await asyncio.shield(intake.settle())
         with suppress(Exception):
-            await asyncio.shield(_in_thread(manager.__exit__, type(error), error, error.__traceback__))
+            await asyncio.shield(in_own_thread(manager.__exit__, type(error), error, error.__traceback__))
         raise _told(error) from None
-    await _in_thread(manager.__exit__, None, None, None)
+    await in_own_thread(manager.__exit__, None, None, None)
 
 
 def _told(error: BaseException) -> BaseException:

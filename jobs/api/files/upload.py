@@ -10,7 +10,7 @@ from typing import Final
 from accounts.callers import Caller
 from anex.core.errors import InvalidRequest, TooLarge, TooManyRequests, Unavailable, WrongMediaType
 from jobs.api.files.exchange import Exchange, in_thread
-from jobs.api.files.intake import MOST_AT_ONCE, Intake, receiving
+from jobs.api.files.intake import MOST_AT_ONCE, Intake, in_own_thread, receiving
 from jobs.api.files.pace import Pace, pieces
 from jobs.api.files.rendering import render
 from jobs.models import File, FileUpload
@@ -44,7 +44,7 @@ async def upload(exchange: Exchange) -> None:
         try:
             file, name = await _receive(exchange, form, caller, place)
         except BaseException:
-            await asyncio.shield(in_thread(_give_up, place))
+            await asyncio.shield(in_own_thread(_give_up, place))
             raise
     await exchange.answer(200, render(file, name))
 
@@ -63,7 +63,7 @@ async def _receive(exchange: Exchange, form: UploadForm, caller: Caller, place: 
         await intake.finish()
     name = _clean(form.filename) or f"file-{place.pk.hex}.jsonl"
     stored, model_id = intake.result()
-    file = await in_thread(uploads.complete, place, name=name, model_id=model_id, stored=stored, actor=caller.actor)
+    file = await in_own_thread(uploads.complete, place, name=name, model_id=model_id, stored=stored, actor=caller.actor)
     return file, name
 
 

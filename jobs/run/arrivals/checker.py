@@ -3,8 +3,10 @@
 import fcntl
 import os
 import select
+import signal
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -15,6 +17,7 @@ from inference.requests.batch_lines import Target
 from jobs.run.arrivals.lines import BadLine, Limits
 
 _ROOT: Final = Path(__file__).resolve().parents[3]
+_COMMAND: Final = [sys.executable, "-m", "jobs.run.arrivals.child"]
 _PIPE_BYTES: Final = 1 << 20
 # More than the last lines of the largest file and its ids take.
 _ANSWER_S: Final = 300.0
@@ -81,11 +84,12 @@ class Checker:
             return
         limits = self._limits
         self._child = child = subprocess.Popen(
-            [sys.executable, "-m", "jobs.run.arrivals.child", str(limits.line_bytes), str(limits.rows)],
+            [*_COMMAND, str(limits.line_bytes), str(limits.rows), str(lock := _lock())],
             bufsize=0,
+            pass_fds=[lock],
             cwd=_ROOT,
             # Which ids share a hash is not to be known outside.
-            env={**os.environ, "PYTHONHASHSEED": "random"},
+            env={**os.environ, "PYTHONHASHSEED": "random", "OPENBLAS_NUM_THREADS": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -95,6 +99,13 @@ class Checker:
         self._to_child, self._from_child = child.stdin, child.stdout
         fcntl.fcntl(self._to_child, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         os.set_blocking(self._to_child.fileno(), False)
+
+    def _ended(self) -> Exception:
+        """What it means that the child ended without a word: by more memory than it may have, or by another's hand."""
+        assert self._child
+        if self._child.wait() in (0, -signal.SIGKILL, -signal.SIGTERM):
+            return CheckerLost()
+        return BadLine(0, "The file cannot be read: a line of it holds too many values")
 
     def _wait(self, taking: int) -> bool:
         """Until the child takes more, where that is asked, or says something; answers whether it does."""
@@ -110,7 +121,7 @@ class Checker:
     def _listen(self) -> None:
         heard = os.read(self._from_child.fileno(), _ANSWER_BYTES)
         if not heard:
-            raise CheckerLost
+            raise self._ended()
         *whole, self._heard = (self._heard + heard).split(b"\n")
         for message in map(orjson.loads, whole):
             if "rows" in message:
@@ -120,3 +131,9 @@ class Checker:
                 self.target = Target(**message)
             else:
                 raise BadLine(**message)
+
+
+@cache
+def _lock() -> int:
+    """The descriptor of a file whose lock the children of this process share."""
+    return os.memfd_create("anex-arrivals")

@@ -1,7 +1,8 @@
 """Checks the lines of a batch file piece by piece, as they arrive; of each row only a fingerprint of its id is kept."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,6 +10,8 @@ from inference.refusals import RowError
 from inference.requests.batch_lines import Reader, Target, reader, target_of
 from jobs.run.hashes import repeats
 
+# What a line holds may take thirty times its size: long ones are read one at a time.
+LONG_BYTES: Final = 1 << 20
 _LOW_BITS: Final = 0xFFFF_FFFF
 # Of media that a line holds, three bytes take four characters.
 _BASE64: Final = 4 / 3
@@ -46,13 +49,15 @@ class BadLine(Exception):
 class Lines:
     """The lines of one file. `target` is known from the first row on, which is on the line `target_line`.
 
-    A row's fingerprint has 96 bits of hashes whose seed nobody knows: that two ids share one is not to be expected.
+    `alone` is held while a long line is read. A row's fingerprint has 96 bits of hashes whose seed nobody knows: that
+    two ids share one is not to be expected.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, *, alone: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
         self.target: Target | None = None
         self.target_line = 0
         self._limits = limits
+        self._alone = alone
         self._read: Reader | None = None
         self._begun: list[bytes] = []
         self._begun_bytes = 0
@@ -73,12 +78,13 @@ class Lines:
         whole = b"".join([*self._begun, data[:last]])
         self._begun, self._begun_bytes = [], 0
         self._keep(data[last + 1 :])
-        self._check(whole.split(b"\n"))
+        with self._alone() if len(whole) > LONG_BYTES else nullcontext():
+            self._check(whole.split(b"\n"))
 
     def finish(self) -> int:
         """Check the last line and the ids; answers how many rows there are. Raises BadLine."""
         if self._begun:
-            self._check([b"".join(self._begun)])
+            self.feed(b"\n")
         if not self._numbers:
             raise BadLine(0, "The file is empty: it must hold one request per line")
         for row, first in repeats(self._hashes):
@@ -97,7 +103,7 @@ class Lines:
         numbers: Sequence[int] = range(self._lines + 1, self._lines + 1 + len(lines))
         try:
             ids = [read(line) for line in lines]
-        except RowError:
+        except (RowError, MemoryError):
             numbers, ids = self._check_each(lines)
         if numbers:
             self.target_line = self.target_line or numbers[0]
@@ -118,6 +124,8 @@ class Lines:
                     ids.append((self._read or self._first)(line))
                 except RowError as error:
                     raise BadLine(number, error.message, error.param) from None
+                except MemoryError:
+                    raise BadLine(number, "the line holds too many values to be read") from None
                 numbers.append(number)
         return numbers, ids
 

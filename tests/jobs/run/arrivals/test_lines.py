@@ -2,6 +2,7 @@
 
 import json
 import random
+import signal
 from typing import Any
 
 import pytest
@@ -122,6 +123,18 @@ class TestChild:
             while True:
                 checker.feed(b" " * 5_000 + b"\n")
         assert (caught.value.line, caught.value.status) == (2, 400)
+
+    def test_that_ends_by_its_own_bounds_refuses_the_file(self) -> None:
+        with pytest.raises(BadLine, match="a line of it holds too many values"), Checker(LIMITS) as checker:
+            checker.feed(row() + b"\n")
+            checker._child.send_signal(signal.SIGABRT)
+            checker.finish()
+
+    def test_reads_a_long_line_of_many_values(self) -> None:
+        long = row(input="").replace(b'""', b"[" + b"{}," * (1 << 20) + b"{}]")
+        with Checker(Limits(line_bytes=4 << 20, rows=9)) as checker:
+            checker.feed(long + b"\n")
+            assert checker.finish() == 1
 
     def test_that_is_killed_concludes_nothing(self) -> None:
         with pytest.raises(CheckerLost), Checker(LIMITS) as checker:

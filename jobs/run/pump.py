@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Set
 from uuid import UUID
 
+import uvloop
 from django.db import Error
 
 from anex.core import clock
@@ -72,7 +73,7 @@ class Pump:
         self._thread.join()
 
     def _run(self) -> None:
-        asyncio.run(self._main())
+        uvloop.run(self._main())
 
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()

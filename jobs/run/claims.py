@@ -43,6 +43,7 @@ class Claim:
     cursor: int | None
     suspects: str
     model_id: str
+    organization_id: UUID
 
     @property
     def size_bytes(self) -> int:
@@ -54,14 +55,23 @@ class Claim:
 FREE = """(c.epoch IS NULL OR w.id IS NULL OR (c.epoch = %(epoch)s AND c.id <> ALL(%(held)s))
            OR (%(reclaim)s AND w.heartbeat_at < now() - %(lease)s * interval '1 second'
                AND pg_postmaster_start_time() < now() - %(lease)s * interval '1 second'))"""
+# Chunks of a job that are looked at: as many workers can claim from one job at the same moment.
+LOOKED_AT = 32
+# Of each job that may run, the first free chunks; the organization that has the fewest chunks in hand is next.
 CLAIM = f"""
 WITH free AS (
-    SELECT c.id, j.model_id
-    FROM jobs_chunk c
-    JOIN jobs_job j ON j.id = c.job_id
+    SELECT c.id, j.model_id, j.organization_id
+    FROM jobs_job j
+    CROSS JOIN LATERAL (
+        SELECT c.id FROM jobs_chunk c LEFT JOIN jobs_worker w ON w.id = c.epoch
+        WHERE c.job_id = j.id AND NOT c.closed AND c.kind = ANY(%(kinds)s) AND {FREE}
+        ORDER BY c.index LIMIT {LOOKED_AT}
+    ) first
+    JOIN jobs_chunk c ON c.id = first.id
     LEFT JOIN jobs_worker w ON w.id = c.epoch
-    WHERE NOT c.closed AND c.kind = ANY(%(kinds)s) AND j.region = %(region)s
-      AND {FREE} AND j.id <> ALL(%(held_up)s::uuid[])
+    WHERE j.status IN ('submitted', 'estimating', 'in_progress', 'finalizing', 'cancelling') AND j.region = %(region)s
+      AND NOT c.closed AND c.kind = ANY(%(kinds)s) AND {FREE}
+      AND j.id <> ALL(%(passed_jobs)s::uuid[]) AND j.organization_id <> ALL(%(passed_organizations)s::uuid[])
       AND CASE c.kind
           WHEN 'validate' THEN j.status IN ('submitted', 'estimating') AND j.model_id <> ALL(%(uncounted)s)
           WHEN 'sample' THEN j.status = 'estimating' AND j.model_id = ANY(%(models)s)
@@ -72,7 +82,10 @@ WITH free AS (
                 AND (v.id <> %(epoch)s OR r.id = ANY(%(held)s))
                 AND v.heartbeat_at >= now() - %(lease)s * interval '1 second'))
           END
-    ORDER BY c.index, j.created_at
+    ORDER BY (SELECT count(*) FROM jobs_chunk h JOIN jobs_job k ON k.id = h.job_id
+              WHERE h.epoch IS NOT NULL AND NOT h.closed AND k.organization_id = j.organization_id),
+             (SELECT count(*) FROM jobs_chunk h WHERE h.epoch IS NOT NULL AND NOT h.closed AND h.job_id = j.id),
+             c.index, j.created_at
     LIMIT %(limit)s
     FOR UPDATE OF c SKIP LOCKED
     FOR SHARE OF j SKIP LOCKED
@@ -80,7 +93,7 @@ WITH free AS (
 UPDATE jobs_chunk c SET epoch = %(epoch)s, claims = LEAST(claims + 1, %(most_claims)s)
 FROM free WHERE c.id = free.id
 RETURNING c.id, c.epoch, c.job_id, c.kind, c.index, c.first_row, c.row_count, c.byte_start, c.byte_end,
-          c.done, c.claims, c.cursor, c.suspects, free.model_id
+          c.done, c.claims, c.cursor, c.suspects, free.model_id, free.organization_id
 """  # noqa: S608
 
 
@@ -93,19 +106,21 @@ def claim(
     limit: int,
     held: Collection[int] = (),
     uncounted: Sequence[str] = (),
-    held_up: Sequence[UUID] = (),
+    passed_jobs: Collection[UUID] = (),
+    passed_organizations: Collection[UUID] = (),
 ) -> list[Claim]:
     """Up to `limit` free chunks of these kinds; `models` are those a server answers for, `uncounted` those whose
-    input cannot be counted just now, `held` the chunks (their ids) this worker is at now, `held_up` the jobs that have
-    more rows here than can be made ready.
+    input cannot be counted just now, `held` the chunks (their ids) this worker is at now. `passed_…` have enough rows
+    here.
 
-    Low chunk numbers come first, so a new job starts beside a long one.
+    Organizations take turns, and so do the jobs of one: whoever has the fewest chunks in hand, at all workers, is next.
     """
     values: dict[str, Any] = {
         "kinds": list(kinds),
         "models": list(models),
         "uncounted": list(uncounted),
-        "held_up": list(held_up),
+        "passed_jobs": list(passed_jobs),
+        "passed_organizations": list(passed_organizations),
         "region": region,
         "limit": limit,
         "epoch": lease.epoch,

@@ -6,7 +6,7 @@ It looks at Postgres every two seconds and whenever the doorbell rings; nothing 
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from uuid import UUID
 
 import uvloop
@@ -19,13 +19,14 @@ from inference.backends import registry
 from inference.backends.client import Client
 from jobs.models import Job
 from jobs.run import claims
+from jobs.run.at_hand import AtHand
 from jobs.run.claims import Claim, Interrupted
 from jobs.run.control import finish_chunk, give_up_or_release, input_gone, repair, run_control
 from jobs.run.copier import Copier
 from jobs.run.lease import Lease
 from jobs.run.rows import ChunkRun
 from jobs.run.threads import Threads
-from jobs.run.window import MAX_BYTES, Window
+from jobs.run.window import Window
 from jobs.storage.interface import ObjectChanged, ObjectMissing
 
 log = logging.getLogger(__name__)
@@ -163,20 +164,16 @@ class Pump:
             if not window.size or clock.monotonic() < self._resting.get(model_id, 0.0):
                 continue
             runs = [run for run in self._runs.values() if run.claim.model_id == model_id and not run.stopping]
-            # What waits for hosts leaves the servers to other jobs.
-            held_up = window.turns.held_up()
-            waiting = sum(run.undispatched for run in runs if run.claim.job_id not in held_up)
-            waiting_bytes = sum(run.claim.size_bytes for run in runs if run.undispatched)
-            while waiting < window.size and waiting_bytes < MAX_BYTES:
-                found_chunks = await self._claims(lease, ["sample", "rows"], [model_id], 1, held_up)
+            at_hand = AtHand(runs, window)
+            while at_hand.wanting():
+                found_chunks = await self._claims(lease, ["sample", "rows"], [model_id], 1, at_hand)
                 if not found_chunks:
                     break
-                waiting += found_chunks[0].done.count("0")
-                waiting_bytes += found_chunks[0].size_bytes
+                at_hand.add(found_chunks[0])
                 self._begin_run(found_chunks[0], window, lease)
 
     async def _claims(
-        self, lease: Lease, kinds: list[str], models: list[str], limit: int, held_up: Set[UUID] = frozenset()
+        self, lease: Lease, kinds: list[str], models: list[str], limit: int, at_hand: AtHand | None = None
     ) -> list[Claim]:
         held = [*(run.claim.id for run in self._runs.values()), *(found.id for found in self._controls.values())]
         uncounted = [model_id for model_id, until in self._uncounted.items() if clock.monotonic() < until]
@@ -189,7 +186,8 @@ class Pump:
             limit=limit,
             held=held,
             uncounted=uncounted,
-            held_up=list(held_up),
+            passed_jobs=at_hand.passed_jobs() if at_hand else (),
+            passed_organizations=at_hand.passed_organizations() if at_hand else (),
         )
 
     def _begin_control(self, found: Claim, lease: Lease) -> None:
@@ -231,6 +229,7 @@ class Pump:
             threads=self._threads,
             trusted=lease.valid,
             share=lambda: len(self._runs),
+            running_low=self._bell.set,
         )
         task = asyncio.create_task(self._run_chunk(run))
         self._runs[task] = run

@@ -1,7 +1,7 @@
 """`make bench-batch`: jobs through the whole pipeline beside a bare loop over the same file, in one run.
 
-Ratios are taken within rounds, because the machine is rarely quiet. Each figure is printed beside its target; exits 1 when
-one is missed, 2 when the benchmark cannot run here. ARGS="--sizes 10000,100000,1000000" adds a job of a million rows.
+Ratios are taken within rounds, because the machine is rarely quiet. Each figure is printed beside its target; exits 1
+when one is missed, 2 when the benchmark cannot run here. ARGS="--sizes 10000,100000,1000000" adds a million rows.
 """
 
 import argparse

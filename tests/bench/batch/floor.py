@@ -48,10 +48,10 @@ class Floor:
 
     async def run(self, concurrency: int) -> None:
         """Every row once, `concurrency` of them at a time."""
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(concurrency):
-                    group.create_task(self._take_rows(session))
+        session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+        async with session, asyncio.TaskGroup() as group:
+            for _ in range(concurrency):
+                group.create_task(self._take_rows(session))
 
     async def _take_rows(self, session: aiohttp.ClientSession) -> None:
         headers = {"Content-Type": "application/json"}

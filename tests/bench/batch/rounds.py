@@ -77,7 +77,7 @@ def run_floor(path: Path, upstream: int, concurrency: int) -> Run:
 
 
 def run_job(stack: Stack, path: Path, rows: int) -> Run:
-    """The whole pipeline over a file, from approval to end: claim, read, send, judge, price, store, commit, finalize."""
+    """The whole pipeline over a file, from approval to end."""
     created = stack.api("POST", "/inputs", {"format": "jsonl"})
     upload(created, path)
     order = {"input_id": created["id"], "model": "fake", "max_output_tokens": ANSWER_TOKENS}

@@ -97,6 +97,17 @@ RETURNING c.id, c.epoch, c.job_id, c.kind, c.index, c.first_row, c.row_count, c.
 """  # noqa: S608
 
 
+OTHERS = """
+SELECT j.model_id, count(DISTINCT w.id)
+FROM jobs_chunk c
+JOIN jobs_worker w ON w.id = c.epoch
+JOIN jobs_job j ON j.id = c.job_id
+WHERE NOT c.closed AND c.epoch IS NOT NULL AND c.kind IN ('sample', 'rows') AND w.id <> %(epoch)s
+  AND w.heartbeat_at >= now() - %(lease)s * interval '1 second'
+GROUP BY j.model_id
+"""
+
+
 def claim(
     lease: Lease,
     *,
@@ -132,6 +143,13 @@ def claim(
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(CLAIM, values)
         return [Claim(*row) for row in cursor.fetchall()]
+
+
+def workers_at_models(lease: Lease) -> dict[str, int]:
+    """How many other workers have rows of a model in hand, by its id."""
+    with connection.cursor() as cursor:
+        cursor.execute(OTHERS, {"epoch": lease.epoch, "lease": lease.seconds})
+        return dict(cursor.fetchall())
 
 
 def release(claim: Claim, *, blameless: bool = True) -> None:

@@ -4,6 +4,7 @@ It looks at Postgres every two seconds and whenever the doorbell rings; nothing 
 """
 
 import asyncio
+import dataclasses
 import logging
 import threading
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from anex.core.errors import Unavailable
 from inference import catalogue
 from inference.backends import registry
 from inference.backends.client import Client
+from inference.backends.registry import Server
 from jobs.models import Job
 from jobs.run import claims
 from jobs.run.at_hand import AtHand
@@ -115,7 +117,7 @@ class Pump:
             log.warning("worker %s could not sign off: %s", lease.epoch, type(error).__name__)
 
     async def _look(self, lease: Lease) -> None:
-        await self._refresh()
+        await self._refresh(lease)
         await self._claim(lease)
         await self._copier.look(lease, lambda: lease.valid() and not self._stopping)
         if clock.monotonic() >= self._repair_at:
@@ -139,8 +141,11 @@ class Pump:
         if tasks := self._tasks:
             await asyncio.wait(tasks, timeout=DRAIN_SECONDS)
 
-    async def _refresh(self) -> None:
-        """Stop what belongs to jobs that moved on or are paused, and take the present model servers."""
+    async def _refresh(self, lease: Lease) -> None:
+        """Stop what belongs to jobs that moved on or are paused, and take the present model servers.
+
+        Workers that are at the same model share what its servers run at once.
+        """
         if self._runs:
             job_ids = {run.claim.job_id for run in self._runs.values()}
             alive = await self._threads.call(_runnable, job_ids)
@@ -151,9 +156,11 @@ class Pump:
             for server in await self._threads.call(registry.live, self._region)
             if catalogue.get(server.model_id) is not None
         ]
+        others = await self._threads.call(claims.workers_at_models, lease)
         for model_id in {server.model_id for server in known} | set(self._windows):
             window = self._windows.setdefault(model_id, Window())
-            window.update([server for server in known if server.model_id == model_id])
+            workers = 1 + others.get(model_id, 0)
+            window.update([_share_of(server, workers) for server in known if server.model_id == model_id])
 
     async def _claim(self, lease: Lease) -> None:
         free = CONTROL_SLOTS - len(self._controls)
@@ -256,6 +263,10 @@ class Pump:
             log.error("chunk %s of job %s failed", found.index, found.job_id, exc_info=failure)
         await self._rest()
         await self._give_back(claims.release, found, blameless=outage)
+
+
+def _share_of(server: Server, workers: int) -> Server:
+    return dataclasses.replace(server, concurrency=-(-server.concurrency // workers))
 
 
 def _runnable(job_ids: set[UUID]) -> set[UUID]:

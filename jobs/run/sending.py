@@ -12,7 +12,7 @@ from anex.core.usage import Usage
 from inference.backends import retries
 from inference.backends.answers import Answer
 from inference.backends.client import Client
-from inference.backends.faults import ServerFailed, ServerLost, UpstreamError
+from inference.backends.faults import ServerFailed, ServerLost, Throttled, UpstreamError
 from inference.backends.registry import Server
 from inference.media.fetching import Halted
 from inference.media.probe import Patience
@@ -116,6 +116,8 @@ class Sender:
                 return await self._outcome(row, ready, answer, place.server)
             except UpstreamError as error:
                 wait = retries.wait_before_retry(error, attempt=attempt)
+                if isinstance(error, Throttled):
+                    place.throttled()
                 if isinstance(error, ServerLost):
                     place.lost(reachable=error.sent)
                     in_hand = in_hand or error.sent

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -18,6 +19,9 @@ log = logging.getLogger(__name__)
 
 MAX_BYTES = 128 * 1024 * 1024
 REST_SECONDS = 5.0
+# What is left of a server's rows in flight when it throttles, and how often it is taken for a new sign.
+EASED_TO = 0.7
+EASE_SECONDS = 1.0
 # Rows that may be answered and not durable yet, beside those in flight: a sixteenth of a chunk, which a kill may lose.
 UNSETTLED_ROWS = 64
 
@@ -25,17 +29,25 @@ UNSETTLED_ROWS = 64
 @dataclass(slots=True)
 class _Load:
     """A server's rows in flight; one that cannot be reached rests, and one that was lost proves itself with one row
-    at a time. `listed` is False for one that left with rows in flight."""
+    at a time. One that throttles gets fewer (`most`), and with each round it answers one more. `listed` is False for
+    one that left with rows in flight."""
 
     server: Server
     in_flight: int = 0
     rests_until: float = 0.0
     proven: bool = True
     listed: bool = True
+    most: float = inf
+    eased_at: float = -inf
+
+    def ease(self) -> None:
+        if clock.monotonic() >= self.eased_at + EASE_SECONDS:
+            self.eased_at = clock.monotonic()
+            self.most = max(1.0, EASED_TO * min(self.most, self.server.concurrency))
 
     def has_room(self) -> bool:
-        limit = self.server.concurrency if self.proven else 1
-        return self.listed and self.in_flight < limit and clock.monotonic() >= self.rests_until
+        limit = min(self.server.concurrency, self.most) if self.proven else 1
+        return self.listed and self.in_flight < int(limit) and clock.monotonic() >= self.rests_until
 
 
 class Owner(NamedTuple):
@@ -89,6 +101,11 @@ class Place:
     def proved(self) -> None:
         """The server answered."""
         self._load.proven = True
+        self._load.most += 1 / self._load.most
+
+    def throttled(self) -> None:
+        """The server has more than it can do."""
+        self._load.ease()
 
     def lost(self, *, reachable: bool) -> None:
         """The server broke off; where it could not even be reached, leave it alone for a while."""

@@ -80,6 +80,7 @@ API = [
     ("post", "/batch/v1/jobs/{job}/resume"),
     ("post", "/batch/v1/jobs/{job}/retry"),
     ("get", "/batch/v1/jobs/{job}/result"),
+    ("get", "/batch/v1/jobs/{job}/rows"),
 ]
 UNKNOWN = {
     name: NOWHERE for name in ("organization", "invitation", "job", "input", "payment", "endpoint", "delivery")

@@ -32,9 +32,10 @@ log = logging.getLogger(__name__)
 
 UNPROCESSABLE = "The row could not be processed. Please contact support."
 TWO_DEATHS = "The model server died twice while it answered this row."
-# While one part is being written the next one fills: together they are the sixteenth of a chunk that a kill may lose.
+# While parts are being written the next one fills; a kill may lose a sixteenth of a chunk beside what is in flight.
 PARTS_PER_CHUNK = 32
 UNSETTLED_SHARE = 16
+WRITERS = 2
 PART_SECONDS = 60.0
 PART_BYTES = 4 * 1024 * 1024
 RETRY_SECONDS = 0.5
@@ -97,10 +98,9 @@ class ChunkRun:
         self._running_low = running_low
         self._told = False
         self._buffer = _Buffer()
-        self._flushing = asyncio.Lock()
+        self._writers = asyncio.Semaphore(WRITERS)
         self._owner = Owner(claim.organization_id, claim.job_id)
         self._unsettled = 0  # sent or answered, and not durable
-        self._writing = 0
         self._open_rows = claim.done.count("0")
         self._lost = False  # another worker holds the chunk, or the job has moved on
         self._server_lost = False
@@ -132,6 +132,8 @@ class ChunkRun:
             else:
                 await self._run_together(rows)
             await self._flush()
+            for _ in range(WRITERS):
+                await self._writers.acquire()
         finally:
             timer.cancel()
             self._settle(self._unsettled)
@@ -184,7 +186,7 @@ class ChunkRun:
             self._settle(1)
             return
         self._buffer.add(outcome)
-        if self._is_full() and not self._flushing.locked():
+        while self._is_full() and not self._writers.locked():
             await self._flush()
 
     async def _answer(self, row: int, text: bytes, place: Place, *, once: bool = False) -> Outcome | None:
@@ -279,28 +281,24 @@ class ChunkRun:
 
     async def _wait_for_room(self) -> None:
         """Nothing new is sent while too much cannot be made durable: it is what a kill would lose."""
-        most = max(2, self.claim.row_count // UNSETTLED_SHARE)
-        while self._is_full():
-            if len(self._buffer.outcomes) + self._writing < most and self._buffer.size_bytes < PART_BYTES:
+        while True:
+            most = self._window.size + max(1, self.claim.row_count // UNSETTLED_SHARE)
+            if not self._is_full() or (self._unsettled < most and self._buffer.size_bytes < PART_BYTES):
                 return
             await self._flush()
 
     async def _flush(self) -> None:
-        """Make what has been answered durable, and what comes meanwhile if it fills a part."""
-        async with self._flushing:
-            while outcomes := self._buffer.take():
-                if self._lost:
-                    return
-                self._writing = len(outcomes)
-                if await self._make_durable(outcomes):
-                    self._open_rows -= len(outcomes)
-                else:
-                    self._lost = True
-                    log.info("chunk %s of job %s is held by another worker", self.claim.index, self.claim.job_id)
-                self._writing = 0
-                self._settle(len(outcomes))
-                if not self._is_full():
-                    return
+        """Make what has been answered durable."""
+        async with self._writers:
+            outcomes = self._buffer.take()
+            if not outcomes or self._lost:
+                return
+            if await self._make_durable(outcomes):
+                self._open_rows -= len(outcomes)
+            else:
+                self._lost = True
+                log.info("chunk %s of job %s is held by another worker", self.claim.index, self.claim.job_id)
+            self._settle(len(outcomes))
 
     async def _make_durable(self, outcomes: list[Outcome]) -> bool:
         part = _Part(outcomes)

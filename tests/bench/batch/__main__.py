@@ -81,13 +81,16 @@ def judge(pairs: list[Pair], runs: list[Run]) -> list[Verdict]:
         found = [figure(run) for run in runs]
         return max(found) / min(found)
 
+    def per_row(run: Run) -> float:
+        return run.finalizing / run.rows
+
     worker = within(lambda run: run.cpu_per_row("worker", "floor"))
     return [
         Verdict("rows/s by the bare loop's", within(lambda run: run.rate), 0.7, 0.85, is_least=True),
         Verdict("CPU of the workers by the bare loop's", worker, 3),
         Verdict("CPU per row, largest by smallest", spread(lambda run: run.cpu_per_row("worker", "postgres")), 1.2),
         Verdict("Postgres rows per chunk, largest by smallest", spread(lambda run: run.written / run.chunks), 1.2),
-        Verdict("finalizing per row, largest by smallest", spread(lambda run: run.finalizing / run.rows), 1.5),
+        Verdict("finalizing per row, last size by first", per_row(runs[-1]) / per_row(runs[0]), 1.2),
     ]
 
 

@@ -1,14 +1,17 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-all fuzz fuzz-parsers lint audit format migrations bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-requests bench-gateway bench-batch
+.PHONY: help demo test test-all test-clients test-vllm fuzz fuzz-parsers leavers lint audit format migrations bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-requests bench-gateway bench-batch
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
 	@echo "make test          all tests on embedded services; ARGS passes options to pytest"
-	@echo "make test-all      the demo, the tests and the fuzzing from clean clones, on every supported Python found"
-	@echo "make fuzz          made-up and hostile requests against the batch API; part of make test-all"
+	@echo "make test-all      the demo, the tests, the fuzzing, the leavers and the clients from clean clones, on every supported Python found"
+	@echo "make test-clients  published clients and frameworks against the platform; ARGS names some; part of make test-all"
+	@echo "make test-vllm     chat, tools, formats and embeddings on a real vLLM server on the CPU; installs it once, 4 GB"
+	@echo "make fuzz          made-up and hostile requests against the APIs; part of make test-all"
 	@echo "make fuzz-parsers  a million made-up rows, content parts and media headers"
+	@echo "make leavers       10,000 realtime requests whose clients leave anywhere; part of make test-all"
 	@echo "make lint          ruff, mypy --strict, import contracts"
 	@echo "make audit         asks a database of advisories about what is installed; says so where none is reachable"
 	@echo "make format        let ruff format and mend the code"
@@ -31,14 +34,25 @@ test:
 
 test-all:
 	@echo "Clones this repository into a temporary folder once per Python found (3.11, 3.12, 3.13), installs the"
-	@echo "requirements there (about 1 GB each, removed afterwards), and runs 'make demo ARGS=--once' and 'make test'."
+	@echo "requirements there (about 1 GB each, removed afterwards), runs 'make demo ARGS=--once', 'make test' and 'make fuzz'"
+	@echo "in each, and 'make test-clients' in the first."
 	@$(RUN) dev tests/clean_clones.py $(ARGS)
+
+test-clients:
+	@$(RUN) dev -m tests.clients $(ARGS)
+
+test-vllm:
+	@$(RUN) dev -m tests.vllm.environment
+	@$(RUN) dev -m pytest tests/vllm $(ARGS)
 
 fuzz:
 	@$(RUN) dev tests/contract/fuzz.py $(ARGS)
 
 fuzz-parsers:
 	@$(RUN) dev tests/fuzz/parsers.py $(ARGS)
+
+leavers:
+	@ANEX_TEST_LEAVERS=10000 $(RUN) dev -m pytest -s tests/realtime/test_leaving_clients.py $(ARGS)
 
 lint:
 	@$(RUN) dev -m ruff check .

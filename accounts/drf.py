@@ -1,12 +1,10 @@
 """The DRF edge of the `{"detail": …}` surfaces: key authentication and the one renderer of errors."""
 
-import logging
 import math
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFieldsSent
-from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication
@@ -18,11 +16,8 @@ from accounts.callers import Caller
 from accounts.services import keys
 from anex.core.errors import AnexError, TooLarge, Unauthenticated, Unavailable, Unprocessable
 
-log = logging.getLogger(__name__)
-
 _UNPROCESSABLE = 422
 _UNAVAILABLE_RETRY_S = 1
-_DATABASE_AWAY: Final = "The request could not be handled just now. Try again."
 _MISSING: Final = "The Authorization header is missing. Send it as: Authorization: Bearer sk-…"
 
 
@@ -61,9 +56,6 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
         error = TooLarge("The body of this request is too large: files are uploaded, not sent here.")
     if isinstance(error, TooManyFieldsSent):
         error = Unprocessable("The query has too many parameters.")
-    if isinstance(error, OperationalError | InterfaceError):
-        log.warning("the database is away: %s", type(error).__name__)
-        error = Unavailable(_DATABASE_AWAY)
     if isinstance(error, AnexError):
         return _render(error)
     if isinstance(error, Http404):

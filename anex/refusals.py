@@ -1,12 +1,19 @@
-"""Refusals that no view gives: unknown paths, failures of ours, and requests no table could be asked about."""
+"""Refusals that no view gives: unknown paths, failures of ours, a database that is away, names no table could hold."""
 
+import logging
 from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import BadRequest
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils.deprecation import MiddlewareMixin
 from django.views import defaults
+
+from anex.core.errors import Unavailable
+from anex.core.openai_errors import error_object
+
+log = logging.getLogger(__name__)
 
 DETAIL_PATHS = ("/batch/", "/realtime/")
 # Their clients read errors as OpenAI's library does.
@@ -31,12 +38,27 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return answer or defaults.server_error(request)
 
 
-def _in_json(request: HttpRequest, status: int, message: str) -> JsonResponse | None:
+def _in_json(request: HttpRequest, status: int, message: str, *, code: str | None = None) -> JsonResponse | None:
     body: dict[str, Any] = {"detail": message}
     if request.path.startswith(OPENAI_PATHS):
-        kind = "server_error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
-        body = {"error": {"message": message, "type": kind, "code": HTTPStatus(status).name.lower(), "param": None}}
+        body = {"error": error_object(status, message, code or HTTPStatus(status).name.lower())}
     return JsonResponse(body, status=status) if request.path.startswith(API_PATHS) else None
+
+
+class DatabaseAwayMiddleware(MiddlewareMixin):
+    """Answers for every view that the database failed: 503 and a wait, in the words of the surface or as a page."""
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """The answer; None for every other exception."""
+        if not isinstance(exception, OperationalError | InterfaceError):
+            return None
+        # What the driver says names the host.
+        log.warning("the database is away: %s", type(exception).__name__)
+        message = "The request could not be handled just now. Try again."
+        answer = _in_json(request, 503, message, code=Unavailable.code) or defaults.server_error(request)
+        answer.status_code = 503
+        answer["Retry-After"] = "1"
+        return answer
 
 
 class NulMiddleware(MiddlewareMixin):

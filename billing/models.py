@@ -120,6 +120,9 @@ class Hold(models.Model):
     lost_at = models.DateTimeField(null=True, help_text="When it was settled at nothing because nobody settled it")
     surface = models.CharField(max_length=20, null=True)
     model_id = models.CharField(max_length=64, null=True)
+    is_limited = models.BooleanField(
+        default=False, db_default=False, help_text="Counts against its model's requests at once"
+    )
 
     class Meta:
         constraints: ClassVar = [
@@ -148,6 +151,11 @@ class Hold(models.Model):
                 fields=["expires_at"],
                 condition=Q(settled_at__isnull=True, holder_id__isnull=False),
                 name="realtime_holds_open",
+            ),
+            models.Index(
+                fields=["model_id"],
+                condition=Q(settled_at__isnull=True, is_limited=True),
+                name="holds_of_limited_models",
             ),
         ]
 

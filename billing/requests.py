@@ -38,8 +38,11 @@ _MESSAGE_TOKENS = 32
 _BYTES_PER_TOKEN = 4
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """One request that asks to be admitted. `surface` is as in usage records, `plan_surface` as in plans."""
+class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One request that asks to be admitted. `surface` is as in usage records, `plan_surface` as in plans.
+
+    `model_limit` is how many requests of the model may be open at once, None for as many as there are.
+    """
 
     source: str
     plan_surface: str
@@ -47,6 +50,7 @@ class Asked(msgspec.Struct, frozen=True):
     surface: str
     model: str
     amount: int
+    model_limit: int | None = None
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +86,7 @@ def refusal(verdict: dict[str, Any], asked: Asked, caller: Caller, *, today: dat
     """The error for a verdict that is not null; its code and extra fields serve both shapes of errors.
 
     403 for scope, surface and model, 402 for the balance, 429 for a ceiling (a wait of seconds changes nothing, so it
-    names none) and for the requests in flight (with a wait of a second).
+    names none), for the requests in flight and for those of the model (with a wait of a second).
     """
     match verdict["why"]:
         case "balance":
@@ -96,6 +100,8 @@ def refusal(verdict: dict[str, Any], asked: Asked, caller: Caller, *, today: dat
                 "Wait until one is answered, then send this again.",
                 retry_after=1,
             )
+        case "model_busy":
+            return model_busy(asked.model, verdict["limit"])
     try:
         caller.require_scope(asked.scope)
         caller.require_surface(asked.plan_surface)
@@ -103,6 +109,13 @@ def refusal(verdict: dict[str, Any], asked: Asked, caller: Caller, *, today: dat
     except AnexError as error:
         return error
     raise ValueError(f"{verdict} is no verdict")
+
+
+def model_busy(model: str, limit: int) -> TooManyRequests:
+    """The 429 of a model that answers as many requests as it may at once."""
+    return TooManyRequests(
+        f"The model '{model}' answers {limit:,} requests at once, and does. Try again in a second.", retry_after=1
+    )
 
 
 def bound(*, body_bytes: int, messages: int, output_cap: int, context_tokens: int, media: Usage = NOTHING) -> Usage:

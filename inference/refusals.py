@@ -89,6 +89,7 @@ _SENTENCES: Final[dict[str, str]] = {
     "too_many_questions": "{param} holds {count} questions: at most {most} are asked at once",
     "state_too_long": "{param} has {count} characters: at most {most} are read (an object counts as its JSON)",
     "not_a_body": "the request body must be a JSON object",
+    "too_many_values": "the request body holds more than {most} values, which is more than any model reads",
     "unreadable_body": "the request body is not valid JSON: {reason}",
     "unknown_parameter": "{param} is not a parameter of this request",
     "parameter_not_supported": "model '{model}' does not support {param}",

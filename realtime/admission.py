@@ -47,6 +47,8 @@ _RIGHTS: Final = {
 }
 
 
+# Refusals that may be over in a moment.
+_PASSING: Final = ("in_flight", "model_busy")
 _AWAY: Final = "Requests cannot be admitted just now. Try again."
 
 
@@ -69,18 +71,21 @@ class Admission:
         """Whether the organization had more than half of its requests in flight when it last asked for one here."""
         return organization_id in self._crowded
 
-    async def admit(self, header: str | None, *, surface: str, card: PriceCard, most: Usage) -> Admitted:
+    async def admit(
+        self, header: str | None, *, surface: str, card: PriceCard, most: Usage, model_limit: int | None = None
+    ) -> Admitted:
         """Place the hold of a request that can use `most`; surfaces are those of usage records.
 
         Refused are, in this order: the key (401), a suspended organization (403, `org_suspended`), a frozen API (503,
         `frozen`), scope, surface and model (403), the balance (402), the key's ceilings (429, `insufficient_quota`),
-        requests in flight (429). 501 without a realtime price, 503 where the database does not answer.
+        requests in flight, those of the model (429). 501 without a realtime price, 503 where the database does not
+        answer.
         """
         began = clock.monotonic()
         amount = requests.hold_nano(card, most)
         key_id, digest = keys.credential(header)
         request_id = uuid.uuid4().hex
-        asked = Asked(f"req:{request_id}", *_RIGHTS[surface], surface, card.model, amount)
+        asked = Asked(f"req:{request_id}", *_RIGHTS[surface], surface, card.model, amount, model_limit)
         self._writer.take_room()
         try:
             caller = await self._place((key_id, digest), asked)
@@ -92,7 +97,7 @@ class Admission:
     async def _place(self, name: tuple[str, bytes], asked: Asked) -> Caller:
         caller, verdict = await self._answer(name, asked)
         for pause_s in LOOKS_S:
-            if verdict is None or verdict["why"] != "in_flight":
+            if verdict is None or verdict["why"] not in _PASSING:
                 break
             await asyncio.sleep(pause_s)
             caller, verdict = await self._answer(name, asked)

@@ -23,7 +23,7 @@ _CALLS: Final = (
     (r"^v1/embeddings$", endpoint(embed, V1, "POST")),
     (r"^v1/systemone$", endpoint(decide, V1, "POST")),
     (r"^v1/models$", endpoint(provider_models, V1, "GET", "HEAD")),
-    (r"^v1/models/(?P<model>[^/]+)$", endpoint(provider_model, V1, "GET", "HEAD")),
+    (r"^v1/models/(?P<model>.+)$", endpoint(provider_model, V1, "GET", "HEAD")),
     (r"^realtime/v1/embeddings$", endpoint(embed, REALTIME_V1, "POST")),
     (r"^realtime/v1/systemone$", endpoint(decide, REALTIME_V1, "POST")),
     (r"^realtime/v1/models$", endpoint(native_models, REALTIME_V1, "GET", "HEAD")),

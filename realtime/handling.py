@@ -4,13 +4,16 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
+from django.conf import settings
+
+from accounts.selectors import organizations
 from accounts.services import keys
 from anex.core.errors import AnexError, InvalidRequest, Unprocessable
 from anex.core.usage import Usage
 from inference import catalogue
 from inference.backends.answers import Answer
 from inference.backends.faults import UpstreamError
-from inference.backends.overflow import read_overflow
+from inference.backends.overflow import Field, read_overflow
 from inference.catalogue.schema import Model, Task
 from inference.requests import bodies
 from inference.requests.profiles import Profile
@@ -19,12 +22,13 @@ from realtime.house import House
 from realtime.http import ClientGone, Exchange, Receive, Scope, Send
 from realtime.meter import Meter
 from realtime.offers import Offer
-from realtime.threads import in_thread
+from realtime.threads import aside, in_thread
 
 log = logging.getLogger(__name__)
 
 _MISSING: Final = "The Authorization header is missing. Send it as: Authorization: Bearer sk-…"
 _UNANSWERABLE: Final = 422
+_INPUTS: Final[dict[Task, Field]] = {"chat": "messages", "embed": "input", "decide": "state"}
 
 R = TypeVar("R")
 Handler = Callable[[Exchange, House], Awaitable[None]]
@@ -69,12 +73,13 @@ async def read_request(
     keys.credential(header)
     named: list[str] = []
     try:
-        body = bodies.decode(await exchange.body(decodes=decodes), profile=exchange.profile)
+        raw = await exchange.body(decodes=decodes)
+        body = await aside(exchange.is_long, bodies.decode, raw, profile=exchange.profile)
         named.append(bodies.model_id(body, profile=exchange.profile))
         offer = offers.find(named[0], task, profile=exchange.profile, servers=house.servers)
         if offer.model.organization is not None:
             await _check_key(header, offer.model)
-        return offer, read(body, offer.model, exchange.profile)
+        return offer, await aside(exchange.is_long, read, body, offer.model, exchange.profile)
     except AnexError:
         await _check_key(header, catalogue.get(named[0]) if named else None)
         raise
@@ -88,7 +93,12 @@ async def _check_key(header: str | None, model: Model | None) -> None:
 
 
 async def admit(exchange: Exchange, house: House, offer: Offer, *, surface: str, most: Usage) -> Meter:
-    """The meter of a request that may run; its id is the answer's from here on. Raises as `Till.admit`."""
+    """The meter of a request that may run; its id is the answer's from here on.
+
+    Raises as `Till.admit`; in the EEA also Forbidden (403) for an organization without EU data routing.
+    """
+    if settings.ANEX_REGION == "eu":
+        await in_thread(_check_routing, exchange.header(b"authorization"))
     realtime = offer.model.realtime
     meter = await house.till.admit(
         exchange.header(b"authorization"),
@@ -101,9 +111,14 @@ async def admit(exchange: Exchange, house: House, offer: Offer, *, surface: str,
     return meter
 
 
+def _check_routing(header: str | None) -> None:
+    if not organizations.routes_to_eu(keys.authenticate(header).organization_id):
+        raise organizations.not_routed_to_eu()
+
+
 def refusal(answer: Answer, model: Model) -> AnexError:
     """A server's refusal of a request, as it is told: that it is too long in one form, all else in its words."""
-    if overflow := read_overflow(answer.status, answer.body, context=model.context_tokens):
+    if overflow := read_overflow(answer.status, answer.body, context=model.context_tokens, field=_INPUTS[model.task]):
         return overflow
     told = answer.body.get("error")
     words = told.get("message") if isinstance(told, dict) else None

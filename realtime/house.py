@@ -41,7 +41,7 @@ async def opened(patience: Patience) -> AsyncIterator[House]:
     till, servers = Till(), Servers()
     async with Client() as client:
         await till.open()
-        reading = asyncio.create_task(servers.run())
+        reading = asyncio.create_task(servers.run(client))
         try:
             yield House(till, servers, Upstream(client, servers, silence_s=patience.silence_s), patience)
         finally:

@@ -12,6 +12,7 @@ from backports import zstd
 from anex.core.errors import AnexError, MethodNotAllowed, TimedOut, TooLarge, WrongMediaType
 from inference.requests.profiles import Profile
 from realtime import errors
+from realtime.threads import LONG_BYTES, aside
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -28,7 +29,7 @@ class ClientGone(Exception):
 
 
 class Exchange:
-    """A request and the answer to it; `request_id` is told with every answer."""
+    """A request and the answer to it; `request_id` is told with every answer, `is_long` once the body was read."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, profile: Profile) -> None:
         self.scope = scope
@@ -37,6 +38,7 @@ class Exchange:
         self.profile = profile
         self.request_id = errors.request_id()
         self.answered = False
+        self.is_long = False
 
     def header(self, name: bytes) -> str | None:
         """The value of a header; what is sent twice is joined, as RFC 9110 has it."""
@@ -66,7 +68,10 @@ class Exchange:
                 raw = await self._read()
         except TimeoutError:
             raise TimedOut(f"The body was not complete within {BODY_S:g} seconds.") from None
-        return raw if encoding == "identity" else await asyncio.to_thread(self._decoded, raw, encoding)
+        if encoding != "identity":
+            raw = await asyncio.to_thread(self._decoded, raw, encoding)
+        self.is_long = len(raw) > LONG_BYTES
+        return raw
 
     async def _read(self) -> bytes:
         most = self.profile.max_body_bytes
@@ -83,7 +88,7 @@ class Exchange:
             size += len(pieces[-1])
             if size > most:
                 raise self._too_large()
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return pieces[0] if len(pieces) == 1 else await aside(size > LONG_BYTES, b"".join, pieces)
 
     def _decoded(self, raw: bytes, encoding: str) -> bytes:
         most = self.profile.max_body_bytes

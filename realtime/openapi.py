@@ -1,5 +1,6 @@
 """Adds the realtime API to the description: its routes are answered outside of what drf-spectacular sees."""
 
+import copy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,29 +27,42 @@ MEANINGS = {
     "503": "The realtime API is frozen, no server of the model answers, or a check could not be made just now.",
     "504": "No answer within 280 seconds.",
 }
+FIELDS = "A field is missing, mistyped, out of range or unknown, or the request does not fit the model's context."
+OPENAI_MEANINGS = MEANINGS | {"400": FIELDS, "422": "The model refuses a question as it is written."}
 # What a call without a key may meet, and refusals that have several bodies: the edge answers a 429 of its own.
 ANYBODY = ("405", "429")
 BODIES = {"403": "Forbidden", "429": "TooManyRequests"}
 
 
 def describe(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """A hook of drf-spectacular: the paths and schemas of `description.yaml`, with the refusals they share."""
-    described = yaml.safe_load(_text())
-    result["components"]["schemas"] |= described["schemas"]
-    for item in described["paths"].values():
-        for operation in item.values():
-            operation["servers"] = [{"url": f"{settings.ANEX_PUBLIC_URL}/realtime/v1", "description": "Realtime API"}]
-            refused = MEANINGS if operation["security"] else ANYBODY
-            operation["responses"] |= {status: _refusal(status) for status in refused}
-    result["paths"] |= described["paths"]
+    """A hook of drf-spectacular: the paths and schemas of both hosts, with the refusals their calls share.
+
+    The paths of the OpenAI-compatible host are whole: some are named like those of the other.
+    """
+    native = {"url": f"{settings.ANEX_PUBLIC_URL}/realtime/v1", "description": "Realtime API"}
+    openai = {"url": settings.ANEX_PUBLIC_URL, "description": "OpenAI-compatible API"}
+    _add(result, "native.yaml", native, {status: _refusal(MEANINGS, status) for status in MEANINGS})
+    _add(result, "openai.yaml", openai, {s: _refusal(OPENAI_MEANINGS, s, "OpenAIError") for s in OPENAI_MEANINGS})
     return result
 
 
+def _add(result: dict[str, Any], name: str, server: dict[str, str], refusals: dict[str, Any]) -> None:
+    described = yaml.safe_load(_text(name))
+    result["components"]["schemas"] |= described["schemas"]
+    for path, item in described["paths"].items():
+        for operation in item.values():
+            operation["servers"] = [server]
+            public = (*ANYBODY, "404") if "{" in path else ANYBODY
+            refused = refusals if operation["security"] else public
+            operation["responses"] |= {status: copy.deepcopy(refusals[status]) for status in refused}
+    result["paths"] |= described["paths"]
+
+
 @cache
-def _text() -> str:
-    return (FOLDER / "description.yaml").read_text()
+def _text(name: str) -> str:
+    return (FOLDER / name).read_text()
 
 
-def _refusal(status: str) -> dict[str, Any]:
-    schema = {"$ref": f"#/components/schemas/{BODIES.get(status, 'Error')}"}
-    return {"description": MEANINGS[status], "content": {"application/json": {"schema": schema}}}
+def _refusal(meanings: dict[str, str], status: str, body: str = "") -> dict[str, Any]:
+    schema = {"$ref": f"#/components/schemas/{body or BODIES.get(status, 'Error')}"}
+    return {"description": meanings[status], "content": {"application/json": {"schema": schema}}}

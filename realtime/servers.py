@@ -1,19 +1,22 @@
 """The model servers of this process's region: who answers for a model, who has the least to do, who is left alone.
 
-The registry is read again every few seconds in a thread; while it cannot be read, what was known counts.
+The registry is read again every few seconds in a thread; while it cannot be read, what was known counts. Each server is
+looked at as often: one that is not there gets no requests until it is.
 """
 
 import asyncio
 import logging
-from collections.abc import Container, Iterable
+from collections.abc import Awaitable, Callable, Container, Iterable
+from itertools import chain
 from typing import Final
 
 from django.conf import settings
 
 from anex.core import clock
 from anex.core.errors import TooManyRequests, Unavailable
-from inference.backends import registry
-from inference.backends.faults import Throttled, UpstreamError
+from inference.backends import health, registry
+from inference.backends.client import Client
+from inference.backends.faults import FormFailed, Throttled, UpstreamError
 from inference.backends.registry import Server
 from realtime.threads import in_thread
 
@@ -23,6 +26,8 @@ EVERY_S: Final = 2.0
 # A server that failed so often in a row is left alone for a while; then one request tries it.
 FAILURES: Final = 5
 REST_S: Final = 10.0
+# A server that answers so many looks in a row with silence, and no request meanwhile, is not there.
+SILENCES: Final = 3
 
 
 class _Load:
@@ -34,10 +39,14 @@ class _Load:
         self.failures = 0
         self.rests_until = 0.0
         self.is_tried = False
+        self.is_ill = False
+        self.silences = 0
 
     @property
     def is_open(self) -> bool:
-        """Whether it may be sent a request: it does not rest, and nobody else tries it after a rest."""
+        """Whether it may be sent a request: it is there, does not rest, and nobody else tries it after a rest."""
+        if self.is_ill:
+            return False
         return self.failures < FAILURES or (clock.monotonic() >= self.rests_until and not self.is_tried)
 
 
@@ -55,11 +64,12 @@ class Lease:
         """The server gave an answer, or a refusal of the request."""
         self.drop()
         self._load.failures = 0
+        self._load.silences = 0
 
     def failed(self, error: UpstreamError) -> None:
-        """The server is at fault. Being asked to wait is none."""
+        """The server is at fault. Being asked to wait is none, and what a schema broke breaks on every server."""
         self.drop()
-        if isinstance(error, Throttled):
+        if isinstance(error, Throttled | FormFailed):
             return
         self._load.failures += 1
         if self._load.failures >= FAILURES:
@@ -121,11 +131,32 @@ class Servers:
         """Read the registry once."""
         self.update(await in_thread(registry.live, settings.ANEX_REGION))
 
-    async def run(self) -> None:
-        """Read it again and again, until cancelled."""
-        while True:
-            try:
-                await self.refresh()
-            except Exception as error:
-                log.warning("the registry of model servers cannot be read: %s", type(error).__name__)
-            await asyncio.sleep(EVERY_S)
+    async def look(self, client: Client) -> None:
+        """Look at every server once, all at the same time; what answers for several models is asked once."""
+        by_place: dict[tuple[str, str], list[Server]] = {}
+        for server in chain.from_iterable(self._by_model.values()):
+            by_place.setdefault((server.base_url, server.api_key), []).append(server)
+        await asyncio.gather(*(self._look(client, servers) for servers in by_place.values()))
+
+    async def _look(self, client: Client, servers: list[Server]) -> None:
+        found = await health.look(client, servers[0])
+        for server in servers:
+            load = self._loads[server.id]
+            load.silences = load.silences + 1 if found == "silent" else 0
+            is_ill = found == "ill" or load.silences >= SILENCES
+            if is_ill != load.is_ill:
+                log.warning("%r is %s", server, f"{found}: it gets no requests" if is_ill else "there again")
+            load.is_ill = is_ill
+
+    async def run(self, client: Client) -> None:
+        """Read the registry and look at the servers again and again, until cancelled."""
+        await asyncio.gather(_repeat(self.refresh, "read the registry"), _repeat(lambda: self.look(client), "look"))
+
+
+async def _repeat(work: Callable[[], Awaitable[None]], name: str) -> None:
+    while True:
+        try:
+            await work()
+        except Exception as error:
+            log.warning("cannot %s: %s", name, type(error).__name__)
+        await asyncio.sleep(EVERY_S)

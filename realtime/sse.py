@@ -39,6 +39,11 @@ class Parser:
         return self._events(text[:end]) if end else []
 
     def _events(self, text: bytes) -> list[bytes]:
+        if not self._lines and text.startswith(b"data: ") and text.endswith(b"\n\n"):
+            # What servers send: events of one line each.
+            events = text[6:-2].split(b"\n\ndata: ")
+            if text.count(b"\n") == 2 * len(events):
+                return events
         events = []
         for line in text[:-1].split(b"\n"):
             if line.startswith(b"data:"):

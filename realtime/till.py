@@ -6,8 +6,8 @@ from collections import Counter
 from contextlib import suppress
 from functools import partial
 
-from anex.core.errors import TooManyRequests
 from anex.core.usage import Usage
+from billing import requests
 from billing.pricing import PriceCard
 from billing.requests import Ended
 from realtime.admission import Admission
@@ -50,17 +50,17 @@ class Till:
     ) -> Meter:
         """The meter of a request that may run; enter it before anything is awaited. Raises as `Admission.admit`.
 
-        `model_limit` is how many requests of the model this process takes at once (429 beyond it).
+        `model_limit` is how many requests of the model all processes take at once (429 beyond it).
         """
         model = card.model
         if model_limit is not None and self._by_model[model] >= model_limit:
-            raise TooManyRequests(
-                f"The model '{model}' answers {model_limit:,} requests at once, and does. Try again in a second.",
-                retry_after=1,
-            )
+            # No need to ask: the others' requests only come on top.
+            raise requests.model_busy(model, model_limit)
         self._by_model[model] += 1
         try:
-            admitted = await self._admission.admit(header, surface=surface, card=card, most=most)
+            admitted = await self._admission.admit(
+                header, surface=surface, card=card, most=most, model_limit=model_limit
+            )
         except BaseException:
             self._by_model[model] -= 1
             raise

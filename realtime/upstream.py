@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final, TypeVar
 
-from inference.backends.answers import Answer, read_answer
+from inference.backends.answers import Refused, read_answer
 from inference.backends.client import Client, Stream
 from inference.backends.faults import ServerLost, UpstreamError
 from inference.backends.registry import Server
@@ -16,15 +16,7 @@ SILENCE_S: Final = 180.0
 MOST_SERVERS: Final = 3
 
 T = TypeVar("T")
-Written = Callable[[Server], bytes]
-
-
-class Refused(Exception):
-    """A server refused the request: its status and body."""
-
-    def __init__(self, answer: Answer) -> None:
-        super().__init__(answer.status)
-        self.answer = answer
+Written = Callable[[Server], Awaitable[bytes]]
 
 
 class Begun:
@@ -68,7 +60,7 @@ class Upstream:
         """
 
         async def begin(server: Server) -> tuple[AbstractAsyncContextManager[Stream], Begun]:
-            opened = self._client.stream(server, path, write(server), silence_s=self._silence_s)
+            opened = self._client.stream(server, path, await write(server), silence_s=self._silence_s)
             stream = await opened.__aenter__()
             try:
                 return opened, await _begun(stream)
@@ -81,6 +73,9 @@ class Upstream:
             yield begun
         except UpstreamError as error:
             lease.failed(error)
+            raise
+        except Refused:
+            lease.worked()
             raise
         except BaseException:
             lease.drop()

@@ -13,6 +13,9 @@ from inference.catalogue import include
 from tests import https
 from tests.models_folder import ModelsFolder
 
+# They need the clients that they are about; see tests/clients.
+collect_ignore = ["clients/suites"]
+
 # How fast a machine is says nothing about whether a property holds.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -66,7 +67,9 @@ class Stack:
         settings = {} if durable else {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
         self.postgres = Postgres(state / "postgres", settings=settings)
         self.valkey = Valkey(state / "valkey")
-        self.web_port, self.engine_port = free_port(), free_port()
+        # Every web process of this stack accepts from it.
+        self.listening = socket.create_server(("127.0.0.1", 0), backlog=2048)
+        self.web_port, self.engine_port = self.listening.getsockname()[1], free_port()
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self._setup = SETUP.format(cents=cents, port=self.engine_port, concurrency=concurrency)
         self._engine_options = engine_options
@@ -102,18 +105,13 @@ class Stack:
         self.postgres.start()
         self.postgres.create_database("anex")
         self.valkey.start()
-        run = [sys.executable, "-W", "ignore"]
-        subprocess.run([*run, "manage.py", "migrate", "-v", "0"], cwd=ROOT, env=self.environment, check=True)
+        self.manage("migrate", "-v", "0")
         self.start_engine()
-        done = subprocess.run(
-            [*run, "-c", self._setup], cwd=ROOT, env=self.environment, check=True, stdout=subprocess.PIPE
-        )
-        self.organization_id, self.secret = json.loads(done.stdout)
-        web = ["-m", "uvicorn", "anex.asgi:application", "--port", str(self.web_port), "--log-level", "warning"]
-        self.start("web", [*web, "--loop", "uvloop", "--http", "httptools"])
+        self.organization_id, self.secret = json.loads(self.run(self._setup))
+        self.start_web()
         for number in range(self._workers):
             self.start_worker(f"worker-{number}")
-        self._wait_port(self.web_port)
+        self.wait_for_web()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -126,10 +124,17 @@ class Stack:
                 process.send_signal(signal.SIGCONT)
                 process.kill()
                 process.wait()
+        self.listening.close()
         self.valkey.stop()
         self.postgres.stop()
 
-    def start(self, name: str, arguments: list[str]) -> subprocess.Popen[bytes]:
+    def run(self, code: str) -> str:
+        """Python code of the platform, in a process of its own; what it printed."""
+        command = [sys.executable, "-W", "ignore", "-c", code]
+        done = subprocess.run(command, cwd=ROOT, env=self.environment, check=True, stdout=subprocess.PIPE, text=True)
+        return done.stdout
+
+    def start(self, name: str, arguments: list[str], **options: Any) -> subprocess.Popen[bytes]:
         """Start a Python process of the platform; its output goes to a file named after it."""
         with (self.state / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
@@ -140,9 +145,30 @@ class Stack:
                 stdout=log,
                 stderr=log,
                 preexec_fn=die_with_parent(signal.SIGKILL),
+                **options,
             )
         self.processes[name] = process
         return process
+
+    def start_web(self, name: str = "web") -> subprocess.Popen[bytes]:
+        """One more web process."""
+        socket_ = self.listening.fileno()
+        return self.start(
+            name, ["-m", "anex.serve", "--fd", str(socket_), "--log-level", "warning"], pass_fds=(socket_,)
+        )
+
+    def wait_for_web(self, name: str = "web", seconds: float = 30) -> None:
+        """Until a web process that was started answers requests."""
+        deadline = time.monotonic() + seconds
+        while b"READY" not in (log := (self.state / f"{name}.log").read_bytes()):
+            assert self.processes[name].poll() is None, log.decode()
+            assert time.monotonic() < deadline, log.decode()
+            time.sleep(0.02)
+
+    def manage(self, *arguments: str) -> None:
+        """A command of `manage.py`, to its end."""
+        command = [sys.executable, "-W", "ignore", "manage.py", *arguments]
+        subprocess.run(command, cwd=ROOT, env=self.environment, check=True)
 
     def start_worker(self, name: str = "worker-0") -> subprocess.Popen[bytes]:
         """A Celery worker with its pump."""
@@ -153,7 +179,7 @@ class Stack:
         """The scripted model server; rows it receives are journalled."""
         options = ["--port", str(self.engine_port), "--journal", str(self.journal), *self._engine_options]
         self.start("engine", ["-m", "inference.engines.scripted", *options])
-        self._wait_port(self.engine_port)
+        self.wait_port(self.engine_port)
 
     @property
     def journal(self) -> Path:
@@ -235,7 +261,8 @@ class Stack:
         with psycopg.connect(self.postgres.url(), autocommit=True) as connection:
             return connection.execute(statement).fetchall()  # type: ignore[arg-type]
 
-    def _wait_port(self, port: int, seconds: float = 30) -> None:
+    def wait_port(self, port: int, seconds: float = 30) -> None:
+        """Return when something listens there."""
         deadline = time.monotonic() + seconds
         while not accepts(port):
             assert time.monotonic() < deadline, f"nothing listens on {port}"

@@ -59,6 +59,7 @@ def spectacular(public_url: str) -> dict[str, Any]:
             {"name": "inputs", "description": "Getting a file of rows into storage."},
             {"name": "jobs", "description": "Submitting, approving, watching, stopping and downloading jobs."},
             {"name": "realtime", "description": "One embedding or decision request at a time."},
+            {"name": "openai", "description": "Chats, embeddings and decisions as OpenAI's clients ask for them."},
         ],
         "SCHEMA_PATH_PREFIX": r"/(batch|realtime)/v1",
         "SCHEMA_PATH_PREFIX_TRIM": True,

@@ -61,8 +61,7 @@ class Platform:
         web = Service(
             name="web",
             command=python(
-                *("-m", "uvicorn", "anex.asgi:application", "--host", "127.0.0.1", "--port", str(self.port)),
-                *("--http", "httptools", "--loop", "uvloop", "--timeout-graceful-shutdown", str(_GRACEFUL_S)),
+                *("-m", "anex.serve", "--port", str(self.port), "--drain-seconds", str(_GRACEFUL_S)),
             ),
             ready=answers(f"{self.url}/accounts/login/"),
             environment=self.environment,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NoReturn
 
 import orjson
 
@@ -19,6 +19,7 @@ _EXCERPT = 500
 _SET_UP_WRONG = frozenset({401, 403, 404, 405})
 # The writer of JSON stops at 254 levels, the reader does not; an answer this shallow cannot come near it.
 _SURELY_SHALLOW = 200
+_LEAST_ERROR, _OWN_FAULT, _MOST_ERROR = 400, 500, 599
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +37,32 @@ class Answer:
     clamped: bool = False
 
 
+class Refused(Exception):
+    """A server refused the request: its status and body."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.status)
+        self.answer = answer
+
+
 def check_status(status: int, headers: Mapping[str, str], *, now: datetime) -> None:
     """Raise the fault a status stands for; 200 and refusals pass."""
     if status in (429, 503):
         raise Throttled(f"The model server answered {status}.", retry_after_s=retry_after_s(headers, now=now))
     if status != 200 and (status in _SET_UP_WRONG or not 400 <= status < 500):
         raise ServerFailed(f"The model server answered {status}.")
+
+
+def check_error_event(event: dict[str, Any], *, now: datetime) -> NoReturn:
+    """Raise what an event with an `error` stands for: `Refused`, or the fault of the status in its `code`.
+
+    vLLM checks some of a request, such as a schema it has no grammar for, after its stream has begun with 200.
+    """
+    error = event["error"]
+    code = error.get("code") if isinstance(error, Mapping) else None
+    status = code if type(code) is int and _LEAST_ERROR <= code <= _MOST_ERROR else _OWN_FAULT
+    check_status(status, {}, now=now)
+    raise Refused(Answer(status=status, body=event, usage=None, finish_reason=None))
 
 
 def retry_after_s(headers: Mapping[str, str], *, now: datetime) -> float | None:

@@ -82,6 +82,17 @@ class Client:
         finally:
             response.close()
 
+    async def status(self, server: Server, url: str) -> int:
+        """The status of a GET, on a connection that is not used again; its body is not read. Raises `UpstreamError`."""
+        with _faults(CONNECT_TIMEOUT_S):
+            async with self._session.get(
+                url,
+                headers=_headers(server) | {"Connection": "close"},
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=CONNECT_TIMEOUT_S),
+            ) as response:
+                return response.status
+
     async def _post(self, server: Server, path: str, body: bytes, timeout_s: float) -> tuple[int, bytes]:
         with _faults(timeout_s) as seen:
             async with await self._request(server, path, body, _patience(timeout_s)) as response:
@@ -93,7 +104,7 @@ class Client:
     async def _request(
         self, server: Server, path: str, body: bytes, timeout: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
-        headers = {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}
+        headers = _headers(server)
         if not server.reuse_connections:
             headers["Connection"] = "close"
         return await self._session.post(
@@ -104,6 +115,10 @@ class Client:
             allow_redirects=False,
             timeout=timeout,
         )
+
+
+def _headers(server: Server) -> dict[str, str]:
+    return {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}
 
 
 class Stream:

@@ -17,6 +17,10 @@ class ServerFailed(UpstreamError):
     """The server failed on this request: 5xx, too slow, or an answer that is no JSON object."""
 
 
+class FormFailed(ServerFailed):
+    """The server failed on a request whose answer has to keep to a schema, which may be what it stumbled over."""
+
+
 class ServerLost(UpstreamError):
     """Nothing listens, or the connection ended before the whole answer was there.
 

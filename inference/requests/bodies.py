@@ -20,11 +20,17 @@ _SHAPES: Final = frozenset(
 )
 # The writer of JSON stops at 254 levels; a body this shallow cannot come near it.
 _SURELY_SHALLOW: Final = 200
+# As many are built in some 25 ms, and nothing else runs meanwhile in any thread. No model's context holds as many
+# messages; pictures and long texts are one value each.
+MOST_VALUES: Final = 250_000
+_MARKS: Final = (b",", b"[", b"{")
 _ROW_BODY: Final = "body."
 
 
 def decode(raw: bytes, *, profile: Profile) -> dict[str, Any]:
     """The JSON object a body holds, or the refusal of the surface. A key given twice counts with its last value."""
+    if len(raw) > MOST_VALUES and _is_crowded(raw):
+        raise refused(row_error("too_many_values", most=f"{MOST_VALUES:,}"), profile)
     try:
         body = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
@@ -38,6 +44,15 @@ def decode(raw: bytes, *, profile: Profile) -> dict[str, Any]:
         except TypeError:
             raise refused(row_error("unreadable_body", reason="it nests too deeply"), profile) from None
     return body
+
+
+def _is_crowded(raw: bytes) -> bool:
+    """Whether a body holds too many values, without building them: each but the first follows one of these marks."""
+    if sum(map(raw.count, _MARKS)) < MOST_VALUES:
+        return False
+    # Most may stand in texts. A mark is followed by two texts at most, a name and its value.
+    pieces = raw.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"', 4 * MOST_VALUES)
+    return len(pieces) > 4 * MOST_VALUES or sum(map(b"".join(pieces[::2]).count, _MARKS)) >= MOST_VALUES
 
 
 def model_id(body: dict[str, Any], *, profile: Profile) -> str:

@@ -30,6 +30,7 @@ _PARAMETERS: Final = frozenset(
     {*SAMPLING, "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs", "response_format", "tools"}
     | {"tool_choice", "parallel_tool_calls", "reasoning", "reasoning_effort", "chat_template_kwargs"}
 )
+_OF_TOOLS: Final = ("tool_choice", "parallel_tool_calls")
 _KNOWN: Final = _PARAMETERS | {"model", "messages", "stream", "stream_options", "n", "structured_outputs"}
 _NO_JOB: Final = RowOptions()
 
@@ -56,6 +57,11 @@ class ChatRequest(Struct, frozen=True, kw_only=True):
     response_format: dict[str, Any] | None = None
     use: ToolUse = ToolUse()
     schemas: tuple[tuple[str, bytes], ...] = ()
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether the answer has to keep to a form."""
+        return self.response_format is not None or self.use.forces
 
 
 def read(body: dict[str, Any], *, model: Model, profile: Profile) -> ChatRequest:
@@ -131,7 +137,9 @@ def _check_fields(body: dict[str, Any], model: Model, profile: Profile) -> None:
     taken = model.realtime.parameters if model.realtime else ()
     check_known(body, _KNOWN, profile=profile)
     for name, value in body.items():
-        if name in _PARAMETERS and name not in taken and value is not None:
+        # Without tools these say nothing; frameworks send them all the same.
+        idle = name in _OF_TOOLS or (name == "tools" and value == [])
+        if name in _PARAMETERS and name not in taken and value is not None and not idle:
             raise row_error("parameter_not_supported", f"body.{name}", model=model.id)
     count = body.get("n")
     if count is not None and (type(count) is not int or count != 1):
@@ -181,8 +189,10 @@ def _streaming(body: dict[str, Any]) -> tuple[bool, bool]:
     if not isinstance(options, dict):
         raise row_error("wrong_type", "body.stream_options", expected="an object")
     for name, value in options.items():
+        if value is None:
+            continue
         if name not in ("include_usage", "include_obfuscation"):
             raise row_error("unknown_parameter", f"body.stream_options.{name[:64]}")
-        if value is not None and not isinstance(value, bool):
+        if not isinstance(value, bool):
             raise row_error("wrong_type", f"body.stream_options.{name}", expected="true or false")
     return bool(stream), bool(options.get("include_usage"))

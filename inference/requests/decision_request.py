@@ -40,12 +40,24 @@ def read(body: dict[str, Any], *, model: Model, profile: Profile) -> DecisionRow
     return request
 
 
-def single_questions(request: DecisionRow) -> dict[str, DecisionRow]:
+def single_questions(request: DecisionRow) -> list[DecisionRow]:
     """The request once per question, to be counted: a model reads the state with each of them."""
-    return {
-        name: msgspec.structs.replace(request, questions={name: question})
-        for name, question in request.questions.items()
-    }
+    return [
+        msgspec.structs.replace(request, questions={name: question}) for name, question in request.questions.items()
+    ]
+
+
+def without_options(request: DecisionRow) -> DecisionRow:
+    """The request with the instructions alone of each question, to be counted."""
+    bare = {name: {"instructions": question["instructions"]} for name, question in request.questions.items()}
+    return msgspec.structs.replace(request, questions=bare)
+
+
+def tokens_read(counted: int, counted_without_options: int, model: Model) -> int:
+    """What a model reads of one question: of its options no more than they may share (001, decision jobs, limits)."""
+    assert model.decisions
+    options = counted - counted_without_options
+    return counted_without_options + min(options, model.decisions.option_tokens)
 
 
 def window(request: DecisionRow, model: Model) -> int:

@@ -75,7 +75,9 @@ def fault_of(question: object) -> str | None:
     """
     asked = question if isinstance(question, dict) else {}
     kind, instructions, criteria = asked.get("type"), asked.get("instructions"), asked.get("criteria")
-    if not isinstance(instructions, str) or not instructions.strip():
+    if not isinstance(instructions, str | None):
+        return "has instructions that are not a string"
+    if not instructions or not instructions.strip():
         return "has no instructions"
     if not isinstance(kind, str) or kind not in CRITERIA:
         return "has an unknown type: it must be choice, noul or score"

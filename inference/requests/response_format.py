@@ -66,6 +66,8 @@ def _schema(value: object, param: str) -> bytes:
     name, schema = value.get("name"), value.get("schema")
     if name is not None and not isinstance(name, str):
         raise _refused(f"{param}.name must be a string", f"{param}.name")
+    if not isinstance(value.get("strict"), bool | None):
+        raise _refused(f"{param}.strict must be true or false", f"{param}.strict")
     if not isinstance(schema, dict):
         raise _refused(f"{param}.schema must be a JSON Schema object", f"{param}.schema")
     return orjson.dumps(schema)

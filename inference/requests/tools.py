@@ -56,8 +56,13 @@ def read_tools(body: dict[str, Any]) -> ToolUse:
     known = [_tool(tool, f"body.tools[{index}]") for index, tool in enumerate(tools or ())]
     one_call = parallel is False
     if choice is None or isinstance(choice, str):
-        return ToolUse(tools=known, choice=_word(choice, known), one_call=one_call)  # type: ignore[arg-type]
-    return ToolUse(tools=known, choice="named", name=_named(choice, known), one_call=one_call)
+        use = ToolUse(tools=known, choice=_word(choice, known), one_call=one_call)  # type: ignore[arg-type]
+    else:
+        use = ToolUse(tools=known, choice="named", name=_named(choice, known), one_call=one_call)
+    for function in use.forced:
+        # vLLM keeps the arguments of a forced call to their schema where it is told to, as they have to be.
+        function.setdefault("strict", True)
+    return use
 
 
 def upstream_tools(use: ToolUse, messages: Messages, model: Model) -> dict[str, Any]:

@@ -1,15 +1,11 @@
 """In which region an input or a job is kept (references 001 and 003, data_residency)."""
 
-from typing import Final
 from uuid import UUID
 
 from django.conf import settings
 
 from accounts.selectors import organizations
-from anex.core.errors import Forbidden
 from jobs.storage.regions import elsewhere
-
-_NOT_ENABLED: Final = "EU data routing is not enabled for this organization. Contact us to enable it."
 
 
 def choose(*, organization_id: UUID, asked: str | None) -> str:
@@ -20,7 +16,7 @@ def choose(*, organization_id: UUID, asked: str | None) -> str:
     routed = organizations.routes_to_eu(organization_id)
     region = asked or ("eu" if routed else "world")
     if region == "eu" and not routed:
-        raise Forbidden(_NOT_ENABLED)
+        raise organizations.not_routed_to_eu()
     require_here(region)
     return region
 

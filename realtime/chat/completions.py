@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from anex.core import clock
+from inference.backends.answers import Refused
 from inference.backends.faults import ServerFailed, ServerLost
 from inference.backends.registry import Server
 from inference.requests import chat_request, chat_upstream
@@ -23,8 +24,8 @@ from realtime.house import House
 from realtime.http import Exchange, Watched
 from realtime.meter import Meter
 from realtime.offers import Offer
-from realtime.threads import in_thread
-from realtime.upstream import Begun, Refused
+from realtime.threads import aside, in_thread
+from realtime.upstream import Begun
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ async def complete(exchange: Exchange, house: House) -> None:
     async with Watched(exchange.receive) as watched:
         if asked.schemas:
             await in_thread(chat_request.check_schemas, asked)
-        most = chat_upstream.most_usage(asked, offer.model)
+        most = await aside(exchange.is_long, chat_upstream.most_usage, asked, offer.model)
         with await admit(exchange, house, offer, surface="chat", most=most) as meter:
             try:
                 answer = _Answer(exchange, house, offer, asked, meter)
@@ -147,8 +148,10 @@ class _Answer:
         if reader.finish_reason is None:
             raise ServerLost("The model server ended its answer in the middle.", sent=True)
 
-    def _write(self, server: Server) -> bytes:
-        return chat_upstream.write(self._asked, served_name=server.served_name, model=self._model)
+    async def _write(self, server: Server) -> bytes:
+        # Media that was fetched may be long where the request is not.
+        is_long = self._exchange.is_long or bool(self._asked.media)
+        return await aside(is_long, chat_upstream.write, self._asked, served_name=server.served_name, model=self._model)
 
     def _count(self) -> None:
         reported, _ = self._reader.usage()

@@ -1,21 +1,23 @@
 """Reads what a model server streams for a chat, and says what the answer gains with each event. Pure."""
 
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import msgspec
 
+from anex.core import clock
 from anex.core.usage import Usage
-from inference.backends.answers import decode_object
-from inference.backends.faults import ServerFailed
+from inference.backends.answers import check_error_event, decode_object
+from inference.backends.faults import FormFailed, ServerFailed
 from inference.backends.usage import MOST_TOKENS, read_reasoning, read_usage
 from inference.requests.chat_request import ChatRequest
 from realtime.chat.calls import Calls
 from realtime.chat.logprobs import Aligner
+from realtime.chat.plain import Piece, read_plain
 
 _FAILURES: Final = ("abort", "error")
 
 
-class Delta(msgspec.Struct):
+class Delta(msgspec.Struct, gc=False):
     """What an answer gains: text, thinking, pieces of calls, log probabilities, and at last why it ended."""
 
     content: str = ""
@@ -37,15 +39,24 @@ class Reader:
         self._calls = Calls(request.use)
         stops = request.sampling.get("stop", [])
         self._aligner = Aligner(stops, thinks=request.thinks) if request.top_logprobs is not None else None
+        # JSON where it came in a plain chunk.
         self._report: object = None
+        self._thought = False
         self.finish_reason: str | None = None
         self.pieces = 0
 
     def read(self, event: bytes) -> Delta | None:
-        """What an event's data brings, None for nothing. Raises `ServerFailed` for an error or for what is no chunk."""
+        """What an event's data brings, None for nothing.
+
+        Raises `ServerFailed` for an error or for what is no chunk; before the answer began also `Refused` or Throttled.
+        """
+        if self._aligner is None and self.finish_reason is None and (piece := read_plain(event)):
+            return self._add(piece)
         chunk = decode_object(event)
-        if chunk is None or chunk.get("error"):
+        if chunk is None:
             raise ServerFailed("The model server failed while it answered.")
+        if chunk.get("error"):
+            self._fail(chunk)
         if chunk.get("usage") is not None:
             self._report = chunk["usage"]
         choices = chunk.get("choices")
@@ -57,17 +68,43 @@ class Reader:
 
     def usage(self, *, input_bound: int = MOST_TOKENS, output_bound: int = MOST_TOKENS) -> tuple[Usage | None, bool]:
         """The last usage the server reported, as `read_usage` believes it, and whether it had to be changed."""
-        body = {"usage": self._report, "choices": None}
+        body = self._reported() | {"choices": None}
         return read_usage(body, input_bound=input_bound, output_bound=output_bound)
 
     def reasoning_tokens(self) -> int | None:
-        """The tokens of the answer that were thinking, where the server tells."""
-        return read_reasoning({"usage": self._report})
+        """The tokens of the answer that were thinking, where the server tells; none beside thinking is no count."""
+        told = read_reasoning(self._reported())
+        return None if told == 0 and self._thought else told
+
+    def _reported(self) -> dict[str, Any]:
+        if not isinstance(self._report, bytes):
+            return {"usage": self._report}
+        return decode_object(b'{"usage":' + self._report + b"}") or {"usage": False}
+
+    def _add(self, piece: Piece) -> Delta | None:
+        if piece.usage is not None:
+            self._report = piece.usage
+        self._thought |= bool(piece.thought)
+        if piece.content or piece.thought:
+            self.pieces += 1
+        thought = "" if self._request.excludes_reasoning else piece.thought
+        return Delta(piece.content, thought) if piece.content or thought or piece.begins else None
+
+    def _fail(self, chunk: dict[str, Any]) -> NoReturn:
+        try:
+            if not self.pieces:
+                check_error_event(chunk, now=clock.now())
+            raise ServerFailed("The model server failed while it answered.")
+        except ServerFailed as error:
+            if self._request.is_constrained:
+                raise FormFailed(str(error)) from None
+            raise
 
     def _gain(self, delta: dict[str, Any], choice: dict[str, Any]) -> Delta | None:
         content, thought = _text(delta.get("content")), _text(delta.get("reasoning_content") or delta.get("reasoning"))
         ended = choice.get("finish_reason") or None
         called = delta.get("tool_calls")
+        self._thought |= bool(thought)
         if content or thought or called:
             self.pieces += 1
         calls = self._calls.add(called) if called else []

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from anex.core.usage import Usage
 from inference import tokens
+from inference.backends.answers import Refused
 from inference.backends.client import Client
 from inference.backends.registry import Server
 from inference.catalogue.schema import Model
@@ -19,8 +20,7 @@ from realtime.handling import admit, read_request, refusal
 from realtime.house import House
 from realtime.http import Exchange, Watched
 from realtime.offers import Offer
-from realtime.threads import in_thread
-from realtime.upstream import Refused
+from realtime.threads import aside, in_thread
 
 # Counted here; what another server would count is left to its refusal.
 _COUNTED: Final = ("file", "words")
@@ -35,12 +35,12 @@ async def decide(exchange: Exchange, house: House) -> None:
         lambda body, model, profile: decision_request.read(body, model=model, profile=profile),
         decodes=True,
     )
-    most = decision_request.most_usage(asked, offer.model)
+    most = await aside(exchange.is_long, decision_request.most_usage, asked, offer.model)
     async with Watched(exchange.receive):
         with await admit(exchange, house, offer, surface="decisions", most=most) as meter:
             await _check_window(asked, offer.model, exchange.profile)
             async with asyncio.timeout(house.patience.answer_s or exchange.profile.answer_s):
-                answer, used = await _ask(house, offer, asked, exchange.profile.answer_s)
+                answer, used = await _ask(house, offer, asked, exchange)
             if used is not None:
                 meter.report(used)
             body = answers.body(asked, answer, model_id=offer.model.id, usage=meter.billed())
@@ -52,20 +52,26 @@ async def _check_window(asked: DecisionRow, model: Model, profile: Profile) -> N
     """Refuse a state that is too long for a question, where the surface does not cut it."""
     if profile.cuts_states or model.tokenizer not in _COUNTED or decision_request.surely_fits(asked, model):
         return
-    single = decision_request.single_questions(asked)
-    counts = await in_thread(tokens.count_rows, model, list(single.values()), options=RowOptions())
-    read: dict[str, int] = {}
-    for name, count in zip(single, counts, strict=True):
+    whole = decision_request.single_questions(asked)
+    bare = [decision_request.without_options(one) for one in whole]
+    counts = []
+    for count in await in_thread(tokens.count_rows, model, [*whole, *bare], options=RowOptions()):
         if isinstance(count, RowError):
             raise refused(count, profile)
-        read[name] = count.input_tokens
+        counts.append(count.input_tokens)
+    read = {
+        name: decision_request.tokens_read(with_options, without, model)
+        for name, with_options, without in zip(asked.questions, counts, counts[len(whole) :], strict=False)
+    }
     decision_request.check_window(read, asked, model=model, profile=profile)
 
 
-async def _ask(house: House, offer: Offer, asked: DecisionRow, timeout_s: float) -> tuple[dict[str, Any], Usage | None]:
+async def _ask(
+    house: House, offer: Offer, asked: DecisionRow, exchange: Exchange
+) -> tuple[dict[str, Any], Usage | None]:
     async def ask(client: Client, server: Server) -> tuple[dict[str, Any], Usage | None]:
-        body = decisions.write(asked, served_name=server.served_name)
-        answer = await client.complete(server, "/systemone", body, timeout_s=timeout_s)
+        body = await aside(exchange.is_long, decisions.write, asked, served_name=server.served_name)
+        answer = await client.complete(server, "/systemone", body, timeout_s=exchange.profile.answer_s)
         if answer.status != 200:
             raise Refused(answer)
         answers.check(asked, answer.body)

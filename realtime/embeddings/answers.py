@@ -5,6 +5,8 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
+import orjson
+
 from anex.core.usage import Usage
 from inference.backends.faults import ServerFailed
 from inference.requests.embedding_request import Call, EmbeddingRequest
@@ -27,10 +29,10 @@ def read_vectors(body: dict[str, Any], call: Call) -> list[list[float]]:
         raise ServerFailed("The model server left an input without a vector.") from None
 
 
-def body(
+def write(
     request: EmbeddingRequest, answers: Iterable[tuple[Call, list[list[float]]]], *, model_id: str, usage: Usage
-) -> dict[str, Any]:
-    """The answer: a vector per input in their order, cut and scaled to length 1, in the encoding that was asked for.
+) -> bytes:
+    """The JSON of the answer: a vector per input in their order, cut and scaled to length 1, encoded as was asked for.
 
     Raises `ServerFailed` for a vector that is narrower.
     """
@@ -42,7 +44,7 @@ def body(
         for place in range(len(request.inputs))
     ]
     counts = {"prompt_tokens": usage.input_tokens, "total_tokens": usage.input_tokens}
-    return {"object": "list", "data": data, "model": model_id, "usage": counts}
+    return orjson.dumps({"object": "list", "data": data, "model": model_id, "usage": counts})
 
 
 def _encoded(vector: list[float], request: EmbeddingRequest) -> list[float] | str:

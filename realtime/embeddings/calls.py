@@ -2,22 +2,24 @@
 
 import asyncio
 from collections.abc import Coroutine, Iterable
-from typing import Any
+from typing import Any, Final
 
 from anex.core.usage import Usage
-from inference.backends.answers import Answer
+from inference.backends.answers import Answer, Refused
 from inference.backends.client import Client
 from inference.backends.registry import Server
 from inference.requests import embedding_request
 from inference.requests.embedding_request import Call, EmbeddingRequest
-from inference.requests.profiles import Profile
 from realtime import media
 from realtime.embeddings import answers
 from realtime.handling import admit, read_request, refusal
 from realtime.house import House
 from realtime.http import Exchange, Watched
 from realtime.offers import Offer
-from realtime.upstream import Refused
+from realtime.threads import aside
+
+# More are read and written beside the event loop.
+_LONG_NUMBERS: Final = 16_384
 
 Found = list[tuple[Call, list[list[float]]]]
 
@@ -38,30 +40,41 @@ async def embed(exchange: Exchange, house: House) -> None:
                     ready = await media.prepare(asked.media, model=offer.model, profile=exchange.profile)
                     asked = embedding_request.with_media(asked, ready.parts)
                     meter.sent(ready.items)
-                found, used = await _ask(house, offer, asked, exchange.profile)
+                found, used = await _ask(house, offer, asked, exchange)
             if used is not None:
                 meter.report(used)
-            body = answers.body(asked, found, model_id=offer.model.id, usage=meter.billed())
+            answer = await aside(
+                _is_long(asked), answers.write, asked, found, model_id=offer.model.id, usage=meter.billed()
+            )
             await meter.finish()
-            await exchange.answer(body)
+            await exchange.answer_bytes(200, answer)
 
 
-async def _ask(house: House, offer: Offer, asked: EmbeddingRequest, profile: Profile) -> tuple[Found, Usage | None]:
+def _is_long(asked: EmbeddingRequest) -> bool:
+    return len(asked.inputs) * asked.dimensions > _LONG_NUMBERS
+
+
+async def _ask(house: House, offer: Offer, asked: EmbeddingRequest, exchange: Exchange) -> tuple[Found, Usage | None]:
     """The vectors and what was reported for them, None where a call has no report."""
 
     async def ask(client: Client, server: Server) -> tuple[Found, Usage | None]:
-        calls = embedding_request.write(asked, served_name=server.served_name)
+        is_long = exchange.is_long or bool(asked.media)
+        calls = await aside(is_long, embedding_request.write, asked, served_name=server.served_name)
         replies = await _all(
-            client.complete(server, "/embeddings", call.body, timeout_s=profile.answer_s) for call in calls
+            client.complete(server, "/embeddings", call.body, timeout_s=exchange.profile.answer_s) for call in calls
         )
-        found = [(call, answers.read_vectors(reply.body, call)) for call, reply in zip(calls, replies, strict=True)]
+        found = await aside(_is_long(asked), _read, calls, replies)
         return found, _total(replies)
 
     try:
         return await house.upstream.complete(offer.model.id, ask)
     except Refused as refused:
-        await media.check_pictures(asked.media, profile=profile)
+        await media.check_pictures(asked.media, profile=exchange.profile)
         raise refusal(refused.answer, offer.model) from None
+
+
+def _read(calls: list[Call], replies: list[Answer]) -> Found:
+    return [(call, answers.read_vectors(reply.body, call)) for call, reply in zip(calls, replies, strict=True)]
 
 
 async def _all(calls: Iterable[Coroutine[Any, Any, Answer]]) -> list[Answer]:

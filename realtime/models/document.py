@@ -87,7 +87,7 @@ def _output(model: Model, card: PriceCard) -> dict[str, Any]:
         "supported_parameters": parameters,
         "streaming": True,
         "max_length": {"value": length, "unit": "token"},
-        "pricing": output_prices(card),
+        "pricing": output_prices(card, thinks=model.reasoning != "none"),
     }
 
 

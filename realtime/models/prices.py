@@ -24,12 +24,13 @@ def input_prices(card: PriceCard, modality: str) -> list[Price]:
     return prices + _fees(card.realtime_fees, modality)
 
 
-def output_prices(card: PriceCard) -> list[Price]:
-    """What generated text costs; thinking costs what other output costs."""
+def output_prices(card: PriceCard, *, thinks: bool) -> list[Price]:
+    """What generated text costs; thinking, of a model that can think, costs what other output costs."""
     rates: Rates | None = card.realtime
     if rates is None:
         return []
-    return [_price("completion", "token", rates.output), _price("internal_reasoning", "token", rates.output)]
+    kinds = ("completion", "internal_reasoning") if thinks else ("completion",)
+    return [_price(kind, "token", rates.output) for kind in kinds]
 
 
 def _fees(fees: Fees, modality: str) -> list[Price]:

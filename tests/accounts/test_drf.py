@@ -1,5 +1,4 @@
 import pytest
-from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from rest_framework import exceptions, serializers
 from rest_framework.response import Response
@@ -133,11 +132,3 @@ def test_further_documented_fields_stand_beside_the_detail():
 def test_unknown_exception_stays_a_server_error():
     with pytest.raises(ZeroDivisionError):
         Raises.as_view(error=ZeroDivisionError())(APIRequestFactory().get("/"))
-
-
-@pytest.mark.parametrize("error", [OperationalError("no such host db-1"), InterfaceError("closed"), Unavailable("x")])
-def test_a_database_or_store_that_is_away_answers_503_with_a_wait(error):
-    answer = Raises.as_view(error=error)(APIRequestFactory().get("/"))
-    assert answer.status_code == 503
-    assert answer["Retry-After"] == "1"
-    assert "db-1" not in answer.data["detail"]

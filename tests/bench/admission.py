@@ -130,7 +130,7 @@ def main() -> int:
         from tests.realtime.tills import check_books
 
         for organization in Organization.objects.all():
-            check_books(organization, line_by_line=False)
+            check_books(organization)
         return int(missed)
 
 

@@ -80,7 +80,7 @@ def main() -> None:
 
         charges = Transfer.objects.filter(kind="charge").count()
         assert charges == answered, f"{charges} charges for {answered} answers"
-        check_books(Organization.objects.get(), line_by_line=False)
+        check_books(Organization.objects.get())
         print(f"{answered} answered and charged")
 
 

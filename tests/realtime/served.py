@@ -41,6 +41,7 @@ class Surface:
     """A running surface and the key that is used on it."""
 
     def __init__(self, port: int, key: KeyInHand, house: dict[str, Any], server: uvicorn.Server) -> None:
+        self.port = port
         self.origin = f"http://127.0.0.1:{port}"
         self.key = key
         self.house = house
@@ -51,6 +52,12 @@ class Surface:
     def refresh(self) -> None:
         """Know at once what the registry says."""
         asyncio.run_coroutine_threadsafe(self.house["realtime"].servers.refresh(), self.house["loop"]).result(10)
+
+    def look(self) -> None:
+        """Know at once which servers are there."""
+        house = self.house["realtime"]
+        looking = house.servers.look(house.upstream._client)
+        asyncio.run_coroutine_threadsafe(looking, self.house["loop"]).result(10)
 
     def chat(self, text: str = "hi", **body: Any) -> httpx.Response:
         """One chat request."""

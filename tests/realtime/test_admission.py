@@ -1,6 +1,7 @@
 """Who may run a realtime request: the order of refusals, what is held, and nothing that a cache could let through."""
 
 import asyncio
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -259,6 +260,45 @@ def test_model_limit_refuses_at_once_and_frees_its_places(db):
             pass
 
     with_till(scene)
+
+
+def test_model_limit_holds_over_all_processes_and_organizations(db):
+    theirs = [make_key(make_organization(name)) for name in ("Acme", "Globex", "Initech")]
+    for organization in Organization.objects.all():
+        grant_credits(organization)
+    most, seen = 3, Counter()
+
+    async def one(till, key):
+        try:
+            with await admit(till, key, model_limit=most) as meter:
+                seen["running"] += 1
+                seen["peak"] = max(seen["peak"], seen["running"])
+                await asyncio.sleep(0.003)
+                seen["running"] -= 1
+                await meter.finish()
+            seen["answered"] += 1
+        except TooManyRequests as error:
+            assert "3 requests at once" in error.message
+            seen["refused"] += 1
+
+    async def scene():
+        async with opened() as first, opened() as second:
+            for _ in range(15):
+                await asyncio.gather(*(one(till, key) for till in (first, second) for key in theirs))
+            meters = [await admit(till, theirs[0], model_limit=most) for till in (first, second, first)]
+            with pytest.raises(TooManyRequests, match="at once"):
+                await admit(second, theirs[1], model_limit=most)
+            with await admit(second, theirs[1]):
+                pass
+            for meter in meters:
+                meter.end("answered")
+
+    asyncio.run(scene())
+    assert seen["peak"] == most
+    assert seen["answered"] > 15
+    assert seen["answered"] + seen["refused"] == 90
+    for organization in Organization.objects.all():
+        check_books(organization)
 
 
 def test_client_that_leaves_while_it_is_admitted_leaves_no_hold(db):

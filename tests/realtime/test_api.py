@@ -5,12 +5,16 @@ import json
 
 import pytest
 from backports import zstd
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from accounts.models import Freeze, Organization
-from accounts.services import organizations
+from accounts.services import keys, organizations
 from anex.core.actors import system
 from billing.models import UsageRecord
+from inference.backends import registry
+from inference.requests import bodies
+from realtime.threads import LONG_BYTES as LONG
 from tests.factories import make_key, make_organization
 from tests.models_folder import ModelsFolder
 from tests.realtime.served import Surface
@@ -92,6 +96,19 @@ def test_decisions_take_compressed_bodies_within_the_cap(surface: Surface, compr
     assert status(b"plain") == misshapen
 
 
+def test_long_bodies_are_answered_like_short_ones(surface: Surface) -> None:
+    chat = {"model": "scripted", "messages": [{"role": "user", "content": "[[echo]] a"}]}
+    for path, asked in (("chat/completions", chat), ("embeddings", EMBED | {"input": ["a"] * 100})):
+        short, long = (surface.http.post(f"/v1/{path}", json=asked | {"user": "x" * size}) for size in (1, 2 * LONG))
+        assert (short.status_code, long.status_code) == (200, 200)
+        for one in ("usage", "data"):
+            assert short.json().get(one) == long.json().get(one)
+    refused = surface.http.post("/v1/embeddings", content=b'{"input":[' + b"[]," * bodies.MOST_VALUES + b"0]}")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid_request")
+    assert "250,000 values" in refused.text
+    surface.settled(4)
+
+
 def test_limits_of_keys_and_organizations_hold(surface: Surface) -> None:
     acme = Organization.objects.get()
 
@@ -115,3 +132,35 @@ def test_limits_of_keys_and_organizations_hold(surface: Surface) -> None:
     organizations.suspend(organization_id=acme.pk, reason="a test", actor=system("tests"))
     assert ask() == (403, "org_suspended")
     surface.settled(1)
+
+
+@pytest.mark.parametrize("error", [OperationalError("no such host db-1"), InterfaceError("closed by db-1")])
+def test_realtime_answers_503_where_a_key_cannot_be_looked_up(
+    surface: Surface, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(keys, "authenticate", away)
+    answers = [surface.http.post(f"/{path}/embeddings", json={}) for path in ("v1", "realtime/v1")]
+    for answer in answers:
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert "db-1" not in answer.text
+    assert answers[0].json()["error"]["code"] == "unavailable"
+    assert list(answers[1].json()) == ["detail"]
+
+
+def test_eea_answers_organizations_that_are_routed_there(surface: Surface, settings) -> None:
+    registry.configure(
+        model_id="scripted-embed", base_url="http://127.0.0.1:9/v1", served_name="m", region="eu", actor=system("tests")
+    )
+    settings.ANEX_REGION = "eu"
+    surface.refresh()
+    for path, shape in (("/realtime/v1", "detail"), ("/v1", "error")):
+        refused = surface.http.post(f"{path}/embeddings", json=EMBED)
+        assert (refused.status_code, list(refused.json())) == (403, [shape])
+        assert "EU data routing is not enabled for this organization." in refused.text
+        assert refused.headers["x-should-retry"] == "false"
+    organization = Organization.objects.get(pk=surface.key.caller.organization_id)
+    organizations.route_to_eu(organization_id=organization.pk, enabled=True, actor=system("tests"), reason="asked")
+    assert surface.http.post("/realtime/v1/embeddings", json=EMBED).status_code == 502

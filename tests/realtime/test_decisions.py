@@ -31,6 +31,9 @@ def test_state_past_the_window_is_refused_on_the_openai_host_alone(surface: Surf
     assert refused.status_code == 400
     assert "'q'" in refused.json()["error"]["message"]
     assert surface.http.post(PATHS[1], json=long).status_code in (200, 400)
+    # The options of a question share 192 tokens, however long they are.
+    many = QUESTION | {"criteria": {f"option {number}": "word " * 40 for number in range(200)}}
+    assert surface.http.post(PATHS[0], json=body(state="word " * 7_000, questions={"q": many})).status_code == 200
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -39,4 +42,6 @@ def test_question_that_nobody_could_answer_is_a_422_that_names_it(surface: Surfa
     answer = surface.http.post(path, json=body(questions={"odd": odd}))
     assert answer.status_code == 422
     assert "odd" in answer.text
+    told = surface.http.post(path, json=body(questions={"odd": QUESTION | {"instructions": ["Which?"]}}))
+    assert (told.status_code, "instructions that are not a string" in told.text) == (422, True)
     assert surface.http.post(path, json=body(temperature=1)).status_code in (400, 422)

@@ -39,7 +39,7 @@ def served(count: int, *, first: int = 0) -> dict[str, Any]:
 def answer(asked: EmbeddingRequest) -> dict[str, Any]:
     calls = embedding_request.write(asked, served_name="m")
     found = [(call, answers.read_vectors(served(len(call.places)), call)) for call in calls]
-    return answers.body(asked, found, model_id="public", usage=Usage(input_tokens=7))
+    return orjson.loads(answers.write(asked, found, model_id="public", usage=Usage(input_tokens=7)))
 
 
 def test_vectors_follow_the_order_of_the_inputs() -> None:

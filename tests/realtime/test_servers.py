@@ -1,11 +1,14 @@
 """Several servers of a model: the least loaded is asked, another before the first byte, a broken one is left alone."""
 
+import asyncio
 from collections import Counter
+from dataclasses import replace
 
 import httpx
 import pytest
 
 from anex.core.errors import TooManyRequests, Unavailable
+from inference.backends.client import Client
 from inference.backends.faults import ServerFailed, Throttled
 from inference.backends.registry import Server
 from realtime import servers
@@ -79,3 +82,47 @@ def test_refusal_is_not_asked_for_twice(surface: Surface, scripted) -> None:
     before = httpx.get(f"{scripted.origin}/stats").json()["requests"]
     assert surface.chat("a " * 33_000).status_code == 400
     assert httpx.get(f"{scripted.origin}/stats").json()["requests"] == before + 1
+
+
+def test_server_that_is_not_there_gets_no_request_until_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[str] = []
+
+    async def look(*_: object) -> str:
+        return looks.pop()
+
+    monkeypatch.setattr(servers.health, "look", look)
+    here = known(server(1))
+
+    def is_asked(*found: str) -> bool:
+        for one in found:
+            looks.append(one)
+            asyncio.run(here.look(Client()))
+        try:
+            here.lease("m").drop()
+        except Unavailable:
+            return False
+        return True
+
+    assert not is_asked("ill")
+    assert is_asked("well")
+    assert is_asked(*["silent"] * (servers.SILENCES - 1))
+    here.lease("m").worked()
+    assert is_asked("silent")
+    assert not is_asked(*["silent"] * (servers.SILENCES - 1))
+    assert is_asked("well")
+
+
+async def test_address_that_serves_several_models_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[Server] = []
+
+    async def look(_: object, at: Server) -> str:
+        looks.append(at)
+        return "ill"
+
+    monkeypatch.setattr(servers.health, "look", look)
+    here = known(server(1), replace(server(1), id=2, model_id="n"))
+    await here.look(Client())
+    assert len(looks) == 1
+    for model in ("m", "n"):
+        with pytest.raises(Unavailable):
+            here.lease(model)

@@ -42,11 +42,14 @@ def test_events_are_what_the_standard_says(pieces: list[bytes], events: list[byt
     ),
     end=st.sampled_from([b"\n", b"\r\n", b"\r"]),
     space=st.booleans(),
+    comment=st.sampled_from([b": x", b""]),
     cuts=st.lists(st.integers(0, 200), max_size=12),
 )
-def test_no_cut_changes_what_is_read(data: list[str], end: bytes, space: bool, cuts: list[int]) -> None:
+def test_no_cut_changes_what_is_read(data: list[str], end: bytes, space: bool, comment: bytes, cuts: list[int]) -> None:
     start = b"data: " if space else b"data:"
-    whole = b"".join(b": x" + end + end + start + text.encode() + end + end for text in data) + b"\n"
+    whole = (
+        b"".join(comment + (end + end if comment else b"") + start + text.encode() + end + end for text in data) + b"\n"
+    )
     places = [0, *sorted(cut % len(whole) for cut in cuts), len(whole)]
     pieces = [whole[begin:stop] for begin, stop in pairwise(places)]
     assert fed(*pieces) == [text.removeprefix("" if space else " ").encode() for text in data]

@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from inference.models import Backend
+from realtime import servers
 from realtime.sse import Parser
 from tests.realtime.raw_server import HEAD, raw_server
 from tests.realtime.served import Surface, configure
@@ -107,6 +108,37 @@ def test_stream_that_breaks_ends_with_an_error_and_is_free(surface: Surface, bre
     assert (last["error"]["code"], last["choices"][0]["finish_reason"], done) == ("upstream_error", "error", b"[DONE]")
     assert "memory" not in str(last)
     assert {(one.status, one.amount_nano) for one in surface.settled(2)} == {("failed", 0)}
+
+
+FORM = {"type": "json_schema", "json_schema": {"name": "list", "schema": {"type": "array", "contains": {}}}}
+# As vLLM 0.32 wrote them.
+NO_GRAMMAR = (
+    b'data: {"error": {"message": "Grammar error: Unimplemented keys: [\\"contains\\"]", "type": "BadRequestError", '
+    b'"param": null, "code": 400}}\n\ndata: [DONE]\n\n'
+)
+ROLE = b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}\n\n'
+FAILED = b'data: {"error": {"message": "Internal server error", "type": "InternalServerError", "code": 500}}\n\n'
+
+
+def test_refusal_that_comes_after_a_200_is_a_refusal_and_no_fault_of_the_server(surface: Surface) -> None:
+    with raw_server([HEAD, NO_GRAMMAR]) as port:
+        only(surface, port)
+        for _ in range(servers.FAILURES):
+            refused = surface.chat(response_format=FORM)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid_request")
+            assert "contains" in refused.json()["error"]["message"]
+        assert surface.chat(response_format=FORM, stream=True).status_code == 400
+    records = surface.settled(servers.FAILURES + 1)
+    assert {(one.status, one.amount_nano) for one in records} == {("refused", 0)}
+
+
+def test_schema_that_a_server_stumbles_over_does_not_put_it_to_rest(surface: Surface) -> None:
+    with raw_server([HEAD, ROLE, FAILED]) as port:
+        only(surface, port)
+        asked = [surface.chat(response_format=FORM) for _ in range(servers.FAILURES)]
+        assert {answer.status_code for answer in asked} == {502}
+        asked = [surface.chat() for _ in range(servers.FAILURES + 1)]
+        assert [answer.status_code for answer in asked] == [502] * servers.FAILURES + [503]
 
 
 def only(surface: Surface, port: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 from django.db import connection
-from django.db.models import F, Sum
+from django.db.models import F, Q, Sum
 
 from accounts.models import Organization
 from anex.core.money import cents_to_nano
@@ -80,7 +80,7 @@ async def admit(till: Till, key: Any, **changes: Any) -> Any:
     return await till.admit(key.header, **({"surface": "chat", "card": CARD, "most": MOST} | changes))
 
 
-def check_books(organization: Organization, *, open_holds: int = 0, line_by_line: bool = True) -> None:
+def check_books(organization: Organization, *, open_holds: int = 0) -> None:
     """What holds of an organization's money whenever nothing is under way."""
     account = Account.objects.get(organization=organization)
     given = Transfer.objects.filter(credit=account).aggregate(sum=Sum("amount_nano", default=0))["sum"]
@@ -100,8 +100,7 @@ def check_books(organization: Organization, *, open_holds: int = 0, line_by_line
     assert records.aggregate(sum=Sum("amount_nano", default=0))["sum"] == charged
     spends = KeySpend.objects.filter(key_id__in=organization.keys.values("pk"))
     assert spends.aggregate(sum=Sum("day_nano", default=0))["sum"] == charged + account.held_nano
-    lines = Transfer.objects.filter(debit=account).order_by("id")
-    for line in lines if line_by_line else ():
-        before = Transfer.objects.filter(credit=account, id__lt=line.id).aggregate(s=Sum("amount_nano", default=0))["s"]
-        spent = Transfer.objects.filter(debit=account, id__lte=line.id).aggregate(s=Sum("amount_nano"))["s"]
-        assert line.balance_after_nano == before - spent
+    balance = 0
+    for line in Transfer.objects.filter(Q(debit=account) | Q(credit=account)).order_by("id").iterator():
+        balance += line.amount_nano if line.credit_id == account.pk else -line.amount_nano
+        assert line.debit_id != account.pk or line.balance_after_nano == balance

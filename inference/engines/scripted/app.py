@@ -72,6 +72,9 @@ class Engine:
                 return await self._serve(http, read, answer)
             except Refusal as refusal:
                 return _json(error_body(refusal.status, refusal.message, refusal.param), refusal.status)
+            except ConnectionResetError:
+                # The client has left.
+                return web.Response()
             finally:
                 self.in_flight -= 1
 

@@ -33,7 +33,9 @@ class Prefixes:
         return TOKENS_PER_MESSAGE + count_words(text) if known else 0
 
 
-def usage(kind: str, *, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> dict[str, Any]:
+def usage(
+    kind: str, *, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0, reasoning_tokens: int = 0
+) -> dict[str, Any]:
     """The members that report usage, true or as wrong as `kind` says: `{}` when it is to be absent."""
     true: dict[str, Any] = {
         "prompt_tokens": prompt_tokens,
@@ -41,6 +43,8 @@ def usage(kind: str, *, prompt_tokens: int, completion_tokens: int, cached_token
         "total_tokens": prompt_tokens + completion_tokens,
         "prompt_tokens_details": {"cached_tokens": cached_tokens},
     }
+    if reasoning_tokens:
+        true["completion_tokens_details"] = {"reasoning_tokens": reasoning_tokens}
     false: dict[str, Any] = {
         "zero": (0, 0, 0),
         "negative": (-5, -7, -12),
@@ -70,12 +74,7 @@ def whole(reply: Reply, request: Mapping[str, Any], *, usage_kind: str) -> dict[
     return {
         **_head(reply, request, "chat.completion"),
         "choices": [choice],
-        **usage(
-            usage_kind,
-            prompt_tokens=reply.prompt_tokens,
-            completion_tokens=reply.completion_tokens,
-            cached_tokens=reply.cached_tokens,
-        ),
+        **_usage_at(reply, reply.completion_tokens, usage_kind),
     }
 
 
@@ -113,7 +112,13 @@ def _so_far(reply: Reply, sent: int, options: Mapping[str, Any], kind: str) -> d
 
 
 def _usage_at(reply: Reply, sent: int, kind: str) -> dict[str, Any]:
-    return usage(kind, prompt_tokens=reply.prompt_tokens, completion_tokens=sent, cached_tokens=reply.cached_tokens)
+    return usage(
+        kind,
+        prompt_tokens=reply.prompt_tokens,
+        completion_tokens=sent,
+        cached_tokens=reply.cached_tokens,
+        reasoning_tokens=min(sent, reply.reasoning_tokens),
+    )
 
 
 def _head(reply: Reply, request: Mapping[str, Any], kind: str) -> dict[str, Any]:

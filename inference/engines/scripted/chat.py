@@ -8,7 +8,7 @@ import orjson
 
 from inference.counting.words import count_messages
 from inference.engines.refusals import Refusal, check_context
-from inference.engines.scripted import tools
+from inference.engines.scripted import forms, tools
 from inference.engines.scripted.faults import Directives
 from inference.engines.scripted.media import count_media
 from inference.engines.scripted.prose import cut, digest, sentence
@@ -99,18 +99,24 @@ def _words(request: Mapping[str, Any], found: Directives, key: bytes) -> str:
     if "echo" in found.words:
         return found.text
     wanted = request.get("response_format") or {}
-    if wanted.get("type") == "json_object":
-        return orjson.dumps({"answer": sentence(key, found.number("tokens"))}).decode()
     if wanted.get("type") == "json_schema":
-        schema = (wanted.get("json_schema") or {}).get("schema", {})
-        try:
-            return orjson.dumps(Filler(schema, Supply(found.text)).fill(schema)).decode()
-        except (Unfillable, TypeError, ValueError, AttributeError) as error:
-            raise Refusal(f"The schema cannot be filled: {error}", param="response_format") from error
+        return _filled((wanted.get("json_schema") or {}).get("schema", {}), found.text)
+    if (schema := forms.written_schema(request["messages"])) is not None:
+        return _filled(schema, forms.without_schemas(found.text))
+    if wanted.get("type") == "json_object":
+        words = sentence(key, found.number("tokens"))
+        return orjson.dumps(dict.fromkeys(forms.named_keys(found.text) or ["answer"], words)).decode()
     last = request["messages"][-1]
     if last.get("role") == "tool" and isinstance(last.get("content"), str):
         return f"The tool says: {last['content']}"
     return sentence(key, found.number("tokens"))
+
+
+def _filled(schema: Any, text: str) -> str:
+    try:
+        return orjson.dumps(Filler(schema, Supply(text)).fill(schema)).decode()
+    except (Unfillable, TypeError, ValueError, AttributeError) as error:
+        raise Refusal(f"The schema cannot be filled: {error}", param="response_format") from error
 
 
 def _thinking(request: Mapping[str, Any], found: Directives) -> int:

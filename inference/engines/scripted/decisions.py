@@ -32,7 +32,7 @@ def whole(request: Mapping[str, Any], *, usage_kind: str) -> dict[str, Any]:
         options = options_of(name, question)
         text = " ".join([question["instructions"], *(f"{key} {words}" for key, words in options.items())])
         tokens += count_words(state) + count_words(text)
-        answers[name] = _answer(question["type"], options, _probabilities(state, name, question, len(options)))
+        answers[name] = _answer(question["type"], options, _probabilities(state, text, len(options)))
     counts = bodies.usage(usage_kind, prompt_tokens=tokens, completion_tokens=0)
     if counts.get("usage"):
         true = counts["usage"]
@@ -41,8 +41,8 @@ def whole(request: Mapping[str, Any], *, usage_kind: str) -> dict[str, Any]:
     return {"model": request.get("model") or "scripted", "answers": answers, **counts, "routing": routing}
 
 
-def _probabilities(state: str, name: str, question: Mapping[str, Any], count: int) -> list[float]:
-    weights = [1 + byte * byte for byte in digest(state, name, question["instructions"], size=count)]
+def _probabilities(state: str, question: str, count: int) -> list[float]:
+    weights = [1 + byte * byte for byte in digest(state, question, size=count)]
     return [weight / sum(weights) for weight in weights]
 
 

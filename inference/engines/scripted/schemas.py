@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-_QUOTED = re.compile(r'"([^"\n]{1,200})"|\'([^\'\n]{1,200})\'(?!\w)')
+QUOTED = re.compile(r'"([^"\n]{1,200})"|\'([^\'\n]{1,200})\'(?!\w)')
 _INTEGER = re.compile(r"(?<![\w.])-?\d{1,15}(?![\w.]*\d)")
 _FORMATS = {
     "date": "2026-01-02",
@@ -27,13 +27,19 @@ class Supply:
     """Quoted strings and integers of a prompt, each handed out once, in order."""
 
     def __init__(self, text: str) -> None:
-        quotes = _QUOTED.findall(text)
+        quotes = QUOTED.findall(text)
         self.strings: deque[str] = deque(double or single for double, single in quotes)
-        self.integers = deque(int(found) for found in _INTEGER.findall(_QUOTED.sub(" ", text)))
+        self.integers = deque(int(found) for found in _INTEGER.findall(QUOTED.sub(" ", text)))
+
+    def __len__(self) -> int:
+        return len(self.strings) + len(self.integers)
 
 
 class Filler:
-    """Fills the schemas of one request; `eager` also fills optional properties while the prompt has values left."""
+    """Fills the schemas of one request; `eager` also fills optional properties while the prompt has values left.
+
+    An array of objects, optional or not, holds as many as the prompt has values for.
+    """
 
     def __init__(self, root: Mapping[str, Any], supply: Supply, *, eager: bool = False) -> None:
         self._root = root
@@ -72,6 +78,9 @@ class Filler:
         reference = str(schema["$ref"])
         if reference in path:
             raise Unfillable(f"{reference} needs itself.")
+        return self.fill(self._target(reference), path | {reference})
+
+    def _target(self, reference: str) -> Any:
         if not reference.startswith("#"):
             raise Unfillable(f"{reference} is not a reference inside the schema.")
         target: Any = self._root
@@ -80,7 +89,7 @@ class Filler:
             if not isinstance(target, Mapping) or name not in target:
                 raise Unfillable(f"{reference} does not exist.")
             target = target[name]
-        return self.fill(target, path | {reference})
+        return target
 
     def _branch(self, schema: Mapping[str, Any], word: str, path: frozenset[str]) -> Any:
         rest = {name: value for name, value in schema.items() if name not in (word, "$defs", "definitions")}
@@ -98,12 +107,16 @@ class Filler:
         value = {}
         for name in [*properties, *(name for name in required if name not in properties)]:
             part = properties.get(name, {"type": "string"})
-            if name in required or (self._eager and self._supplied(part)):
+            if name in required or self._supplied(part):
                 value[name] = self.fill(part, path)
         return value
 
     def _supplied(self, schema: Any) -> bool:
         kind = schema.get("type") if isinstance(schema, Mapping) else None
+        if kind == "array":
+            return bool(len(self._supply)) and self._are_objects(schema.get("items"))
+        if not self._eager:
+            return False
         return bool(self._supply.strings if kind == "string" else kind == "integer" and self._supply.integers)
 
     def _array(self, schema: Mapping[str, Any], path: frozenset[str]) -> list[Any]:
@@ -112,7 +125,29 @@ class Filler:
         if least > 1000:
             raise Unfillable("minItems is too large.")
         items = schema.get("items", {"type": "string"})
-        return [self.fill(first[index] if index < len(first) else items, path) for index in range(least)]
+        values = [self.fill(first[index] if index < len(first) else items, path) for index in range(least)]
+        if not schema.get("uniqueItems") and self._are_objects(items):
+            most = int(schema.get("maxItems", least + len(self._supply)))
+            values += self._further(items, most - least, path)
+        return values
+
+    def _are_objects(self, items: Any) -> bool:
+        if isinstance(items, Mapping) and "$ref" in items:
+            items = self._target(str(items["$ref"]))
+        return isinstance(items, Mapping) and items.get("type") == "object"
+
+    def _further(self, items: Any, most: int, path: frozenset[str]) -> list[Any]:
+        """Objects of an array while each of them takes values from the prompt."""
+        values: list[Any] = []
+        while len(values) < most and (left := len(self._supply)):
+            try:
+                value = self.fill(items, path)
+            except Unfillable:
+                break
+            if len(self._supply) == left:
+                break
+            values.append(value)
+        return values
 
     def _string(self, schema: Mapping[str, Any]) -> str:
         least, most = int(schema.get("minLength", 0)), int(schema.get("maxLength", 1 << 20))

@@ -71,7 +71,22 @@ def test_a_top_p_of_zero_becomes_what_a_server_takes() -> None:
 @pytest.mark.parametrize("model_id", [GEMMA, NEMOTRON])
 def test_every_tool_stays_in_the_prompt_of_a_call(model_id: str, choice: Any, sent_choice: Any) -> None:
     found = sent(model_id, tools=FUNCTIONS, tool_choice=choice)
-    assert (found["tools"], found["tool_choice"]) == (FUNCTIONS, sent_choice)
+    assert [tool["function"]["name"] for tool in found["tools"]] == [tool["function"]["name"] for tool in FUNCTIONS]
+    assert found["tool_choice"] == sent_choice
+
+
+def test_functions_of_a_forced_call_are_strict_unless_told_otherwise() -> None:
+    loose = [{**tool, "function": {**tool["function"], "strict": False}} for tool in FUNCTIONS]
+    assert [strict(tools=FUNCTIONS, tool_choice=choice) for choice in ("auto", "required", NAMED)] == [
+        [None, None],
+        [True, True],
+        [None, True],
+    ]
+    assert strict(tools=loose, tool_choice="required") == [False, False]
+
+
+def strict(**body: Any) -> list[bool | None]:
+    return [tool["function"].get("strict") for tool in sent(**body)["tools"]]
 
 
 def test_tools_without_a_choice_are_left_to_the_model() -> None:

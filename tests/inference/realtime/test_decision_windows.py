@@ -53,4 +53,10 @@ def test_a_long_state_is_refused_on_one_surface_and_cut_on_the_other() -> None:
 
 def test_a_question_is_counted_by_itself_with_the_state() -> None:
     single = decision_request.single_questions(row("x"))
-    assert {name: list(one.questions) for name, one in single.items()} == {"urgent": ["urgent"], "late": ["late"]}
+    assert [list(one.questions) for one in single] == [["urgent"], ["late"]]
+    assert decision_request.without_options(single[0]).questions == {"urgent": {"instructions": "Is it urgent?"}}
+
+
+def test_options_are_read_up_to_the_tokens_they_share() -> None:
+    assert decision_request.tokens_read(150, 100, laya()) == 150
+    assert decision_request.tokens_read(900, 100, laya()) == 292

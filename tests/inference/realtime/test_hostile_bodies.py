@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anex.core.errors import AnexError
+from anex.core.errors import AnexError, InvalidRequest
 from inference.catalogue import Model, get
 from inference.requests import bodies, decision_request, decisions, embedding_request
 from inference.requests.profiles import SURFACES, Profile
@@ -46,6 +46,35 @@ def test_any_bytes_are_an_object_or_a_refusal(raw: bytes, profile: Profile) -> N
         assert isinstance(bodies.decode(raw, profile=profile), dict)
     except AnexError as error:
         assert error.status in (400, 422)
+
+
+def followers(value: object) -> int:
+    """Values in a value that stand first in an array or object, or behind a comma."""
+    if isinstance(value, dict):
+        return max(1, len(value)) + sum(map(followers, value.values()))
+    return max(1, len(value)) + sum(map(followers, value)) if isinstance(value, list) else 0
+
+
+HOSTILE_TEXT = st.text(alphabet='a,[{"\\', max_size=8)
+CROWD = st.recursive(
+    HOSTILE_TEXT | st.just(0),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(HOSTILE_TEXT, inner, max_size=4),
+    max_leaves=40,
+)
+
+
+@given(st.dictionaries(HOSTILE_TEXT, CROWD, max_size=4), st.integers(1, 20), SURFACE)
+def test_bodies_of_too_many_values_are_refused_whatever_their_texts_hold(
+    body: dict[str, Any], most: int, profile: Profile
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bodies, "MOST_VALUES", most)
+        raw = orjson.dumps(body)
+        if len(raw) > most and followers(body) >= most:
+            with pytest.raises(InvalidRequest, match="more than"):
+                bodies.decode(raw, profile=profile)
+        else:
+            assert bodies.decode(raw, profile=profile) == body
 
 
 @given(

@@ -99,6 +99,8 @@ def test_thinking_follows_switch_budget_and_effort(ask, request_fields, tokens):
     message = body["choices"][0]["message"]
     assert count_words(message.get("reasoning_content", "")) == tokens
     assert body["usage"]["completion_tokens"] == tokens + count_words(message["content"])
+    told = body["usage"].get("completion_tokens_details", {})
+    assert told.get("reasoning_tokens", 0) == tokens
     if tokens == request_fields.get("max_tokens"):
         assert (message["content"], body["choices"][0]["finish_reason"]) == ("", "length")
 
@@ -115,6 +117,19 @@ def test_structured_answer_satisfies_its_schema_with_values_of_the_prompt(ask):
     assert isinstance(json.loads(text_of(ask.chat("anything", response_format={"type": "json_object"}))), dict)
     cut = ask.chat('Plan 3 days in "Lima"', response_format=wanted, max_tokens=3)
     assert cut["choices"][0]["finish_reason"] == "length"
+
+
+def test_schema_written_in_a_prompt_is_satisfied(ask):
+    written = f"Answer with JSON of this schema: {json.dumps(SCHEMA, indent=2)} {{no schema}}"
+    user = {"role": "user", "content": 'Plan 3 days in "Lima"'}
+    told = ask.chat("", messages=[{"role": "system", "content": written}, user])
+    asked = ask.chat(f"{user['content']} {written}", response_format={"type": "json_object"})
+    assert json.loads(text_of(told)) == json.loads(text_of(asked)) == {"city": "Lima", "days": 3}
+
+
+def test_keys_named_in_a_prompt_are_those_of_its_json(ask):
+    body = ask.chat("Return 'setup' and 'punchline' keys", response_format={"type": "json_object"})
+    assert list(json.loads(text_of(body))) == ["setup", "punchline"]
 
 
 def test_echo_answers_the_prompt(ask):

@@ -83,6 +83,22 @@ def test_optional_properties_are_filled_only_while_the_prompt_has_values():
     assert fill(schema, "'one' 2") == {}
 
 
+def test_array_of_objects_grows_while_the_prompt_has_values():
+    trips = {
+        "$defs": {"trip": {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}},
+        "type": "array",
+        "items": {"$ref": "#/$defs/trip"},
+    }
+    assert fill(trips, "'Rome' and 'Oslo'") == [{"to": "Rome"}, {"to": "Oslo"}]
+    assert fill(trips | {"maxItems": 1}, "'Rome' and 'Oslo'") == [{"to": "Rome"}]
+    assert fill(trips, "nowhere") == fill(trips, "3") == []
+    optional = {"$defs": trips["$defs"], "type": "object", "properties": {"trips": trips}}
+    assert (fill(optional, "'Rome'"), fill(optional)) == ({"trips": [{"to": "Rome"}]}, {})
+    node = {"name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#"}}}
+    tree = {"type": "object", "properties": node, "required": ["name", "children"]}
+    assert fill(tree, "'a' 'b'") == {"name": "a", "children": [{"name": "b", "children": []}]}
+
+
 @pytest.mark.parametrize(
     "schema",
     [

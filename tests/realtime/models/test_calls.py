@@ -21,9 +21,10 @@ def test_models_with_a_price_and_a_server_are_listed_for_everybody(surface: Surf
     assert {entry["id"] for entry in answer.json()["data"]} == {"scripted", "scripted-media", "scripted-embed"}
     assert {model.id for model in surface.openai.models.list()} == {"scripted", "scripted-media", "scripted-embed"}
     assert surface.openai.models.retrieve("scripted").owned_by == "anex"
-    with pytest.raises(openai.NotFoundError) as missing:
-        surface.openai.models.retrieve("scripted-decide")
-    assert missing.value.code == "model_not_found"
+    for model in ("scripted-decide", "somebody/something"):
+        with pytest.raises(openai.NotFoundError) as missing:
+            surface.openai.models.retrieve(model)
+        assert missing.value.code == "model_not_found"
     native = httpx.get(f"{surface.origin}/realtime/v1/models").json()["data"]
     assert [(entry["id"], entry["task"], entry["embedding_dims"]) for entry in native] == [
         ("scripted-decide", "decide", None),

@@ -67,6 +67,16 @@ def test_an_entry_tells_prices_limits_and_formats() -> None:
     assert "capacity" not in entry
 
 
+@pytest.mark.parametrize(
+    ("model_id", "kinds"),
+    [("gemma4-12b", ["completion", "internal_reasoning"]), ("smollm2-135m-instruct", ["completion"])],
+)
+def test_thinking_has_a_price_on_models_that_think(model_id: str, kinds: list[str]) -> None:
+    model = model_named(model_id)
+    (output,) = document.provider_entry(model, sold([model])[model_id])["output_modalities"]
+    assert [price["type"] for price in output["pricing"]] == kinds
+
+
 def test_what_has_no_realtime_price_is_not_offered() -> None:
     models = [model_named("gemma4-12b"), model_named("qwen3-embedding-8b"), model_named("qwen3-14b")]
     assert document.provider_list(models, {"gemma4-12b": card("gemma4-12b")}) == {"object": "list", "data": []}

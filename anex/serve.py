@@ -1,0 +1,86 @@
+"""`python -m anex.serve`: one web process. Told to end, it finishes what it has and sends its clients elsewhere.
+
+Several processes may serve one listening socket that they inherit (`--fd`): what one accepts no more, the others do.
+docs/decisions/draining.md says how a restart loses nothing.
+"""
+
+import argparse
+import asyncio
+import socket
+from typing import cast
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from anex.core import clock
+
+# Longer than clients keep a connection they do not use: they close it, and never send into one that is being closed.
+KEEP_ALIVE_S = 75
+# As long a draining process waits for a request on a connection that is free, before it closes it.
+LINGER_S = 1.0
+
+
+class Server(uvicorn.Server):
+    """uvicorn, but for its end: a connection is closed by the answer that says so, or once it has been free a while."""
+
+    def __init__(self, config: uvicorn.Config, *, drain_s: float) -> None:
+        super().__init__(config)
+        self._drain_s = drain_s
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn; tells whoever started this process when requests are answered."""
+        await super().startup(sockets)
+        print("READY", flush=True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept nothing more, wait for what is under way for `drain_s` at most, give up the rest."""
+        for server in self.servers:
+            server.close()
+        for listening in sockets or ():
+            listening.close()
+        state = self.server_state
+        state.default_headers = [*state.default_headers, (b"connection", b"close")]
+        free_since: dict[HttpToolsProtocol, float] = {}
+        until = clock.monotonic() + self._drain_s
+        while state.connections and not self.force_exit and (now := clock.monotonic()) < until:
+            for connection in cast(list[HttpToolsProtocol], list(state.connections)):
+                if connection.cycle is not None and not connection.cycle.response_complete:
+                    free_since.pop(connection, None)
+                elif now - free_since.setdefault(connection, now) >= LINGER_S:
+                    connection.shutdown()
+            await asyncio.sleep(0.05)
+        await super().shutdown(sockets)
+
+
+def main() -> None:
+    """Serve until SIGTERM or SIGINT; prints READY when requests are answered."""
+    parser = argparse.ArgumentParser(prog="python -m anex.serve", description=__doc__)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument(
+        "--fd", type=int, help="a listening socket that this process inherits, instead of host and port"
+    )
+    parser.add_argument(
+        "--drain-seconds", type=float, default=600, help="how long answers under way may take at the end"
+    )
+    parser.add_argument("--log-level", default="info")
+    asked = parser.parse_args()
+    config = uvicorn.Config(
+        "anex.asgi:application",
+        host=asked.host,
+        port=asked.port,
+        http="httptools",
+        ws="none",
+        loop="uvloop",
+        lifespan="on",
+        log_level=asked.log_level,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        # By then it has had `drain_s`.
+        timeout_graceful_shutdown=0,
+    )
+    listening = config.bind_socket() if asked.fd is None else socket.socket(fileno=asked.fd)
+    Server(config, drain_s=asked.drain_seconds).run([listening])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,14 @@
+// The provider under test, and where the platform is.
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+
+const told = process.env;
+export const anex = createOpenAICompatible({
+  name: "anex",
+  baseURL: told.ANEX_BASE_URL,
+  apiKey: told.ANEX_API_KEY,
+  includeUsage: true,
+  supportsStructuredOutputs: true,
+});
+export const model = anex(told.ANEX_CHAT_MODEL);
+export const mediaModel = told.ANEX_MEDIA_MODEL && anex(told.ANEX_MEDIA_MODEL);
+export const embedder = anex.embeddingModel(told.ANEX_EMBEDDING_MODEL);

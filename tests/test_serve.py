@@ -1,0 +1,120 @@
+"""A web process that is told to end: what is under way is finished, free connections are closed in an orderly way."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import uvicorn
+
+from anex import serve
+from tests.realtime.served import until
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+SLOW = REQUEST.replace(b"GET /", b"GET /slow")
+
+
+async def answer(scope: Any, receive: Any, send: Any) -> None:
+    """Two bytes; on /slow the second comes once the process drains."""
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"o", "more_body": True})
+    if scope["path"] == "/slow":
+        while not Running.let_go.is_set():
+            await asyncio.sleep(0.01)
+    await send({"type": "http.response.body", "body": b"k"})
+
+
+class Running:
+    let_go = threading.Event()
+
+    def __init__(self, drain_s: float) -> None:
+        Running.let_go.clear()
+        self.clients: list[socket.socket] = []
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.address = self.listening.getsockname()
+        config = uvicorn.Config(
+            answer, http="httptools", lifespan="off", log_level="critical", timeout_graceful_shutdown=0
+        )
+        self.server = serve.Server(config, drain_s=drain_s)
+        self.thread = threading.Thread(target=self.server.run, args=([self.listening],), daemon=True)
+        self.thread.start()
+        until(lambda: self.server.started)
+
+    def connect(self) -> socket.socket:
+        self.clients.append(socket.create_connection(self.address, timeout=10))
+        return self.clients[-1]
+
+    def end(self) -> None:
+        """Tell it to end, and wait until it accepts nothing more."""
+        self.server.should_exit = True
+        until(lambda: self.listening.fileno() == -1)
+
+    def close(self) -> None:
+        """When its thread has ended."""
+        self.server.should_exit = True
+        self.thread.join(10)
+        for client in self.clients:
+            client.close()
+        assert not self.thread.is_alive()
+
+
+@pytest.fixture
+def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+    monkeypatch.setattr(serve, "LINGER_S", 0.3)
+    made = Running(10)
+    yield made
+    Running.let_go.set()
+    made.close()
+
+
+def whole(connection: socket.socket) -> bytes:
+    """One answer."""
+    read = b""
+    while not read.endswith(b"ok"):
+        block = connection.recv(4096)
+        assert block, read
+        read += block
+    return read
+
+
+def test_kept_connection_is_answered_once_more_and_told_to_close(running: Running) -> None:
+    kept, unused = running.connect(), running.connect()
+    for connection in (kept, unused):
+        connection.sendall(REQUEST)
+        assert b"connection: close" not in whole(connection)
+    running.end()
+    kept.sendall(REQUEST)
+    assert b"connection: close\r\n" in whole(kept)
+    assert kept.recv(1) == b""
+    assert unused.recv(1) == b""
+
+
+def test_connection_without_a_request_yet_is_served(running: Running) -> None:
+    fresh = running.connect()
+    until(lambda: len(running.server.server_state.connections) == 1)
+    running.end()
+    fresh.sendall(REQUEST)
+    assert b"connection: close\r\n" in whole(fresh)
+
+
+def test_answer_under_way_is_finished_and_its_connection_serves_another(running: Running) -> None:
+    busy = running.connect()
+    busy.sendall(SLOW)
+    until(lambda: len(running.server.server_state.tasks) == 1)
+    running.end()
+    Running.let_go.set()
+    whole(busy)
+    busy.sendall(REQUEST)
+    assert b"connection: close\r\n" in whole(busy)
+
+
+def test_answer_that_takes_too_long_is_given_up() -> None:
+    running = Running(0.2)
+    busy = running.connect()
+    busy.sendall(SLOW)
+    until(lambda: len(running.server.server_state.tasks) == 1)
+    running.end()
+    running.close()
+    assert not Running.let_go.is_set()

@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='chunk',
-            index=models.Index(condition=models.Q(('closed', False)), fields=['job', 'kind', 'index'], name='open_chunks_of_job'),
+            index=models.Index(condition=models.Q(('closed', False)), fields=['job', 'index'], name='open_chunks_of_job'),
         ),
         migrations.AddIndex(
             model_name='chunk',

@@ -55,37 +55,47 @@ class Claim:
 FREE = """(c.epoch IS NULL OR w.id IS NULL OR (c.epoch = %(epoch)s AND c.id <> ALL(%(held)s))
            OR (%(reclaim)s AND w.heartbeat_at < now() - %(lease)s * interval '1 second'
                AND pg_postmaster_start_time() < now() - %(lease)s * interval '1 second'))"""
-# Chunks of a job that are looked at: as many workers can claim from one job at the same moment.
-LOOKED_AT = 32
-# Of each job that may run, the first free chunks; the organization that has the fewest chunks in hand is next.
+# Whether a chunk of this kind may be worked on now.
+MAY_RUN = """CASE c.kind
+    WHEN 'validate' THEN j.status IN ('submitted', 'estimating') AND j.model_id <> ALL(%(uncounted)s)
+    WHEN 'sample' THEN j.status = 'estimating' AND j.model_id = ANY(%(models)s)
+    WHEN 'rows' THEN j.status = 'in_progress' AND NOT j.paused AND j.model_id = ANY(%(models)s)
+    ELSE j.status = 'finalizing' OR (j.status = 'cancelling' AND NOT EXISTS (
+        SELECT 1 FROM jobs_chunk r JOIN jobs_worker v ON v.id = r.epoch
+        WHERE r.job_id = j.id AND r.kind = 'rows' AND NOT r.closed
+          AND (v.id <> %(epoch)s OR r.id = ANY(%(held)s))
+          AND v.heartbeat_at >= now() - %(lease)s * interval '1 second'))
+    END"""
+# Chunks that are looked at, of a job and of all: as many workers can claim at the same moment.
+OF_A_JOB, OF_ALL = 8, 32
+# Of each job that may run the first free chunks; the organization that has the fewest chunks in hand is next. What is
+# locked is looked at once more.
 CLAIM = f"""
-WITH free AS (
-    SELECT c.id, j.model_id, j.organization_id
+WITH near AS MATERIALIZED (
+    SELECT c.id,
+           (SELECT count(*) FROM jobs_chunk h JOIN jobs_job k ON k.id = h.job_id
+            WHERE h.epoch IS NOT NULL AND NOT h.closed AND k.organization_id = j.organization_id) AS of_organization,
+           (SELECT count(*) FROM jobs_chunk h
+            WHERE h.epoch IS NOT NULL AND NOT h.closed AND h.job_id = j.id) AS of_job
     FROM jobs_job j
     CROSS JOIN LATERAL (
-        SELECT c.id FROM jobs_chunk c LEFT JOIN jobs_worker w ON w.id = c.epoch
+        SELECT c.id, c.kind, c.index FROM jobs_chunk c LEFT JOIN jobs_worker w ON w.id = c.epoch
         WHERE c.job_id = j.id AND NOT c.closed AND c.kind = ANY(%(kinds)s) AND {FREE}
-        ORDER BY c.index LIMIT {LOOKED_AT}
-    ) first
-    JOIN jobs_chunk c ON c.id = first.id
-    LEFT JOIN jobs_worker w ON w.id = c.epoch
+        ORDER BY c.index LIMIT {OF_A_JOB}
+    ) c
     WHERE j.status IN ('submitted', 'estimating', 'in_progress', 'finalizing', 'cancelling') AND j.region = %(region)s
-      AND NOT c.closed AND c.kind = ANY(%(kinds)s) AND {FREE}
       AND j.id <> ALL(%(passed_jobs)s::uuid[]) AND j.organization_id <> ALL(%(passed_organizations)s::uuid[])
-      AND CASE c.kind
-          WHEN 'validate' THEN j.status IN ('submitted', 'estimating') AND j.model_id <> ALL(%(uncounted)s)
-          WHEN 'sample' THEN j.status = 'estimating' AND j.model_id = ANY(%(models)s)
-          WHEN 'rows' THEN j.status = 'in_progress' AND NOT j.paused AND j.model_id = ANY(%(models)s)
-          ELSE j.status = 'finalizing' OR (j.status = 'cancelling' AND NOT EXISTS (
-              SELECT 1 FROM jobs_chunk r JOIN jobs_worker v ON v.id = r.epoch
-              WHERE r.job_id = j.id AND r.kind = 'rows' AND NOT r.closed
-                AND (v.id <> %(epoch)s OR r.id = ANY(%(held)s))
-                AND v.heartbeat_at >= now() - %(lease)s * interval '1 second'))
-          END
-    ORDER BY (SELECT count(*) FROM jobs_chunk h JOIN jobs_job k ON k.id = h.job_id
-              WHERE h.epoch IS NOT NULL AND NOT h.closed AND k.organization_id = j.organization_id),
-             (SELECT count(*) FROM jobs_chunk h WHERE h.epoch IS NOT NULL AND NOT h.closed AND h.job_id = j.id),
-             c.index, j.created_at
+      AND {MAY_RUN}
+    ORDER BY of_organization, of_job, c.index, j.created_at
+    LIMIT {OF_ALL}
+), free AS (
+    SELECT c.id, j.model_id, j.organization_id
+    FROM near
+    JOIN jobs_chunk c ON c.id = near.id
+    JOIN jobs_job j ON j.id = c.job_id
+    LEFT JOIN jobs_worker w ON w.id = c.epoch
+    WHERE NOT c.closed AND {FREE} AND {MAY_RUN}
+    ORDER BY near.of_organization, near.of_job, c.index, j.created_at
     LIMIT %(limit)s
     FOR UPDATE OF c SKIP LOCKED
     FOR SHARE OF j SKIP LOCKED

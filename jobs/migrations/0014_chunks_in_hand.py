@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0011_row_profile'),
+        ('jobs', '0013_batches'),
     ]
 
     operations = [

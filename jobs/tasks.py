@@ -12,7 +12,7 @@ from celery.signals import celeryd_after_setup, worker_ready, worker_shutdown
 from django.conf import settings
 
 from accounts.services import idempotency
-from anex.core import clock
+from anex.core import clock, garbage
 from anex.core import sweeps as sweeping
 from anex.core.errors import AnexError, InvalidRequest
 from jobs.run.deliverer import Deliverer
@@ -69,6 +69,7 @@ def prepare(instance: Any, **_: Any) -> None:
 def start_work(**_: Any) -> None:
     """A worker that is ready starts to look for work by itself."""
     global _pump, _deliverer
+    garbage.spare()
     if _engine:
         _engine.start()
     _pump = Pump(region=settings.ANEX_REGION, lease_seconds=settings.ANEX_LEASE_SECONDS, own=_engine)

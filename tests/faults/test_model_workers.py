@@ -92,6 +92,7 @@ def ready(host):
         if name not in ("web", "worker-0", "engine"):
             process.kill()
             process.wait()
+    host.stack.query("UPDATE inference_backend SET seen_at = NULL RETURNING id")
 
 
 def served(host):

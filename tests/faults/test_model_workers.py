@@ -136,6 +136,7 @@ def test_job_waits_for_a_server_that_takes_long_to_start(host):
     eventually(lambda: len(host.starts) > before, lambda: host.log("slow"))
     shown = host.stack.api("GET", f"/jobs/{job}")
     assert (shown["status"], shown["progress"]["rows_done"]) == ("in_progress", 0)
+    assert shown["progress"]["waits_for_server"] is True
     assert not served(host)
     (host.stack.state / "ready").touch()
     host.finish(job, lines)

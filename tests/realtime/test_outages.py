@@ -119,6 +119,51 @@ def test_settlement_that_a_crash_lost_is_written_again(key, monkeypatch, caplog)
     check_books(Organization.objects.get())
 
 
+@pytest.mark.parametrize(
+    "failing",
+    [
+        # As a standby that everybody was sent to answers, and a database whose migrations are still to come.
+        "FROM set_config('transaction_read_only', 'on', true) o, billing_realtime_settle_v2((%s || left(o, 0))::json)",
+        "FROM billing_realtime_settle_v0(%s::json)",
+    ],
+)
+def test_settlement_waits_for_a_database_that_cannot_take_it(key, monkeypatch, failing):
+    monkeypatch.setattr(settlement, "LONGEST_WAIT_S", 0.05)
+    failures = [0]
+
+    class Unfit(Database):
+        async def ask(self, statement, values):
+            if "settle" not in statement or failures[0] == 3:
+                return await super().ask(statement, values)
+            failures[0] += 1
+            return await super().ask(statement.partition("FROM")[0] + failing, values)
+
+    async def scene():
+        async with opened(patience_s=10) as till:
+            with await admit(till, key) as meter:
+                meter.report(USED)
+
+    monkeypatch.setattr("realtime.till.Database", Unfit)
+    asyncio.run(scene())
+    assert failures == [3]
+    assert Transfer.objects.get(kind="charge").amount_nano == 2 * CENT
+    check_books(Organization.objects.get())
+
+
+def test_database_that_cannot_admit_is_away(key, monkeypatch):
+    class Unfit(Database):
+        async def ask(self, statement, values):
+            return await super().ask(statement.replace("admit_v1", "admit_v0"), values)
+
+    async def scene(till):
+        with pytest.raises(Unavailable) as refused:
+            await admit(till, key)
+        assert refused.value.retry_after == 1
+
+    monkeypatch.setattr("realtime.till.Database", Unfit)
+    with_till(scene)
+
+
 def test_sessions_that_end_in_the_middle_lose_nothing(key):
     """As a restart of the server does, again and again, while requests come and go."""
     organization = Organization.objects.get()

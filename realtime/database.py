@@ -65,7 +65,8 @@ class Database:
     async def ask(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """The rows of one statement; Away where there is no connection or no answer, else what psycopg raises.
 
-        What it raises has to do with the values, and would be raised again for the same ones. A row that somebody else keeps locked for too long is LockNotAvailable: the statement did nothing.
+        What it raises has to do with the values, and would be raised for them again. A row that somebody else keeps
+        locked for too long is LockNotAvailable: the statement did nothing.
         """
         sent = False
         try:

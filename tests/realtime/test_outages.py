@@ -268,7 +268,7 @@ def test_locked_account_holds_up_nobody_else_and_is_settled_when_it_is_free(key)
             release.wait(20)
 
     async def scene(till):
-        meters = [await admit(till, one) for one in (key, theirs)]
+        meters = [await admit(till, one) for one in (key, key, key, theirs, theirs)]
         taken = asyncio.Event()
         loop = asyncio.get_running_loop()
         locking = asyncio.create_task(in_django(lock, lambda: loop.call_soon_threadsafe(taken.set)))
@@ -277,15 +277,23 @@ def test_locked_account_holds_up_nobody_else_and_is_settled_when_it_is_free(key)
             meter.report(USED)
             meter.end("answered")
         async with asyncio.timeout(15):
-            await till._writer.written(meters[1].admitted.source)
+            await till._writer.written(meters[-1].admitted.source)
         with pytest.raises(Unavailable):
             await admit(till, key)
+        assert len(till._writer._unacknowledged) == 3
+        # Only those wait for the lock: the queue is free for everybody else.
+        async with asyncio.timeout(0.9):
+            for _ in range(3):
+                with await admit(till, theirs) as meter:
+                    meter.report(USED)
+                await till._writer.written(meter.admitted.source)
         release.set()
         await locking
 
     with_till(scene)
-    for organization in (locked, other):
-        assert UsageRecord.objects.get(organization=organization).amount_nano == 2 * CENT
+    for organization, records in ((locked, 3), (other, 5)):
+        amounts = UsageRecord.objects.filter(organization=organization).values_list("amount_nano", flat=True)
+        assert list(amounts) == [2 * CENT] * records
         check_books(organization)
 
 

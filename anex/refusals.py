@@ -3,6 +3,7 @@
 import logging
 from http import HTTPStatus
 from typing import Any
+from uuid import uuid4
 
 from django.core.exceptions import BadRequest
 from django.db import InterfaceError, OperationalError
@@ -59,6 +60,16 @@ class DatabaseAwayMiddleware(MiddlewareMixin):
         answer.status_code = 503
         answer["Retry-After"] = "1"
         return answer
+
+
+class RequestIdMiddleware(MiddlewareMixin):
+    """Gives every answer of the APIs an id that a customer can name; handlers before Django have their own."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """The same answer."""
+        if request.path.startswith(API_PATHS):
+            response.headers.setdefault("x-request-id", uuid4().hex)
+        return response
 
 
 class NulMiddleware(MiddlewareMixin):

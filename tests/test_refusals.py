@@ -23,6 +23,7 @@ def visitor() -> Client:
 def test_unknown_paths_of_the_api_are_refused_in_json(visitor, method, path):
     answer = visitor.generic(method, f"/batch/v1/{path}")
     assert (answer.status_code, answer.json()) == (404, {"detail": "There is no such endpoint."})
+    assert answer.headers["x-request-id"]
 
 
 @pytest.mark.parametrize("path", ["/v1/", "/v1/nothing", "/v1/%00", "/openai/v1/models"])

@@ -37,6 +37,13 @@ def test_unknown_paths_for_openais_clients_are_refused_as_they_read_it(visitor, 
     }
 
 
+@pytest.mark.parametrize("path", ["/v1/nothing", "/v1/usage", "/realtime/v1/nothing", "/batch/v1/jobs"])
+def test_every_answer_of_the_apis_has_an_id_of_its_own(visitor, path):
+    ids = {visitor.get(path).headers["x-request-id"] for _ in range(2)}
+    assert len(ids) == 2
+    assert "x-request-id" not in visitor.get("/dashboard").headers
+
+
 MANY = "&".join(f"a{number}=1" for number in range(1500))
 
 

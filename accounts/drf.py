@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFieldsSent
 from django.http import Http404
@@ -18,7 +18,6 @@ from anex.core.errors import AnexError, TooLarge, Unauthenticated, Unavailable, 
 
 _UNPROCESSABLE = 422
 _UNAVAILABLE_RETRY_S = 1
-_MISSING: Final = "The Authorization header is missing. Send it as: Authorization: Bearer sk-…"
 
 
 class KeyAuthentication(BaseAuthentication):
@@ -28,7 +27,7 @@ class KeyAuthentication(BaseAuthentication):
         """Raises Unprocessable (422) without a header (reference 001, errors), else as `keys.authenticate`."""
         header = request.META.get("HTTP_AUTHORIZATION")
         if header is None:
-            raise Unprocessable(_MISSING, param="Authorization")
+            raise keys.missing()
         return None, keys.authenticate(header)
 
     def authenticate_header(self, request: Request) -> str:

@@ -26,7 +26,6 @@ from realtime.threads import aside, in_thread
 
 log = logging.getLogger(__name__)
 
-_MISSING: Final = "The Authorization header is missing. Send it as: Authorization: Bearer sk-…"
 _UNANSWERABLE: Final = 422
 _INPUTS: Final[dict[Task, Field]] = {"chat": "messages", "embed": "input", "decide": "state"}
 
@@ -69,7 +68,7 @@ async def read_request(
     """The model a body names and the request it holds, or the refusal; nobody without a key learns more than that."""
     header = exchange.header(b"authorization")
     if header is None and exchange.profile.offered_as == "native":
-        raise Unprocessable(_MISSING, param="Authorization")
+        raise keys.missing()
     keys.credential(header)
     named: list[str] = []
     try:

@@ -1,7 +1,7 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-all test-clients test-vllm fuzz fuzz-parsers leavers lint audit format migrations bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-requests bench-gateway
+.PHONY: help demo test test-all test-clients test-vllm fuzz fuzz-parsers leavers lint audit format migrations bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-upload bench-requests bench-gateway
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench-parquet  a million rows of parquet to lines and back; memory of the child"
 	@echo "make bench-admission  realtime requests admitted and settled; CPU of both processes"
 	@echo "make bench-validate  1 GiB of chat rows and 10 M embedding rows are checked; SCALE=0.1 makes smaller files"
+	@echo "make bench-upload  files of 1 GiB are uploaded and checked line by line; SCALE=0.1 makes smaller files"
 	@echo "make bench-requests  what it takes to read a realtime request and to pass on a chunk of an answer"
 	@echo "make bench-gateway  the whole gateway beside LiteLLM's proxy, vllm-router and the bare model server; needs rustc"
 	@echo "make bench-holds   200 threads spend one balance; how long a hold takes"
@@ -92,3 +93,6 @@ bench-estimate:
 
 bench-validate:
 	@$(RUN) dev -m tests.bench.validate $(ARGS)
+
+bench-upload:
+	@$(RUN) dev -m tests.bench.upload $(ARGS)

@@ -51,10 +51,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
 
     A body that does not fit the endpoint's shape is 422 (reference 001, errors), not DRF's 400.
     """
-    if isinstance(error, RequestDataTooBig):
-        error = TooLarge("The body of this request is too large: files are uploaded, not sent here.")
-    if isinstance(error, TooManyFieldsSent):
-        error = Unprocessable("The query has too many parameters.")
+    error = named(error)
     if isinstance(error, AnexError):
         return _render(error)
     if isinstance(error, Http404):
@@ -70,6 +67,15 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
         status=_UNPROCESSABLE if misshapen else error.status_code,
         headers={"Retry-After": str(math.ceil(wait))} if wait else None,
     )
+
+
+def named(error: Exception) -> Exception:
+    """Our error for what Django refuses of a request before a view sees it; anything else as it is."""
+    if isinstance(error, RequestDataTooBig):
+        return TooLarge("The body of this request is too large: files are uploaded, not sent here.")
+    if isinstance(error, TooManyFieldsSent):
+        return Unprocessable("The query has too many parameters.")
+    return error
 
 
 def sentence(detail: Any) -> str:

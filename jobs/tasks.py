@@ -13,13 +13,16 @@ from anex.core import clock
 from anex.core import sweeps as sweeping
 from jobs.run.deliverer import Deliverer
 from jobs.run.pump import Pump
-from jobs.services import deliveries, erasing, retention, sweeps
+from jobs.services import batch_approvals, batches, deliveries, erasing, retention, sweeps, uploads
 
 SWEEPS: tuple[Callable[[datetime], int], ...] = (
+    batches.expire,
+    batch_approvals.approve_waiting,
     sweeps.cancel_unapproved,
     sweeps.forget_workers,
     erasing.erase_due,
     erasing.look_again,
+    uploads.sweep,
     retention.expire_inputs,
     retention.discard_unfinished,
     deliveries.forget,

@@ -8,21 +8,16 @@ import orjson
 from anex.core.errors import (
     AnexError,
     AnswerTooSlow,
-    MethodNotAllowed,
     TooManyRequests,
-    Unauthenticated,
-    Unavailable,
     UpstreamFailed,
 )
 from anex.core.openai_errors import error_object
+from anex.core.retrying import Headers, headers
 from inference.backends.faults import Throttled, UpstreamError
 from inference.requests.profiles import Profile
 
-Headers = list[tuple[bytes, bytes]]
+__all__ = ["Headers", "as_object", "body", "headers", "request_id", "shown"]
 
-# What the answer to the same request would be again, or what would only add to a bill that is too high already. Other
-# client errors are not sent again by any client.
-_NO_USE: Final = frozenset({402, 403, 501, 504})
 _BARE: Final = ("org_suspended", "frozen")
 
 
@@ -57,20 +52,3 @@ def body(error: AnexError, profile: Profile) -> bytes:
 def as_object(error: AnexError) -> dict[str, Any]:
     """The error object of the OpenAI-compatible host."""
     return error_object(error.status, error.message, error.code, param=error.param, extra=error.extra)
-
-
-def headers(error: AnexError) -> Headers:
-    """What tells a client whether and when to send the request again."""
-    told: Headers = []
-    wait = error.retry_after
-    if wait is None and isinstance(error, Unavailable):
-        wait = 1
-    if wait is not None:
-        told.append((b"retry-after", str(wait).encode()))
-    if error.status in _NO_USE or error.code == "insufficient_quota":
-        told.append((b"x-should-retry", b"false"))
-    if isinstance(error, MethodNotAllowed):
-        told.append((b"allow", ", ".join(error.allowed).encode()))
-    if isinstance(error, Unauthenticated):
-        told.append((b"www-authenticate", b"Bearer"))
-    return told

@@ -17,6 +17,7 @@ from billing.services import topups
 from jobs.selectors import inputs
 from tests.console import scenes
 from tests.factories import actor_of, grant_credits, make_input, make_key, make_organization, make_user
+from tests.jobs import batches
 from tests.jobs.api import stages
 from tests.jobs.api.conftest import served
 
@@ -64,6 +65,7 @@ CONSOLE = [
     ("post", "/jobs/{job}/resume"),
     ("post", "/jobs/{job}/retry"),
     ("get", "/jobs/{job}/result"),
+    ("get", "/jobs/{job}/errors"),
     ("get", "/credits/statements/{month}"),
     ("get", "/credits/payments/{payment}"),
     ("get", "/credits/payments/{payment}/receipt"),
@@ -80,6 +82,9 @@ API = [
     ("post", "/batch/v1/jobs/{job}/resume"),
     ("post", "/batch/v1/jobs/{job}/retry"),
     ("get", "/batch/v1/jobs/{job}/result"),
+    ("get", "/v1/files/{file}"),
+    ("get", "/v1/batches/{batch}"),
+    ("post", "/v1/batches/{batch}/cancel"),
 ]
 UNKNOWN = {
     name: NOWHERE for name in ("organization", "invitation", "job", "input", "payment", "endpoint", "delivery")
@@ -88,6 +93,8 @@ UNKNOWN = {
     "key": "a" * 12,
     "uri": f"s3://anex-world/uploads/{NOWHERE}/{NOWHERE}.jsonl",
     "month": "1999-01",
+    "batch": "batch_" + "0" * 32,
+    "file": "file-" + "0" * 32,
 }
 FIELDS = {"role": "admin", "overlap": "24", "name": "x", "url": "https://example.com"}
 # What names nothing of an organization's: a secret that is its own proof, and a gateway.
@@ -110,6 +117,7 @@ def foreign(served):
     a_month_that_only_globex_has()
     topups.start(organization_id=globex.pk, topup_id=payment, cents=2_000, save_method=False, actor=actor_of(grace))
     source, endpoint = make_input(globex), scenes.endpoint(globex)
+    batch = batches.make(stages.quoted(globex))
     return {
         "organization": globex.pk,
         "person": grace.pk,
@@ -122,6 +130,8 @@ def foreign(served):
         "endpoint": endpoint.pk,
         "delivery": scenes.delivery(endpoint).pk,
         "month": "2026-01",
+        "batch": f"batch_{batch.pk.hex}",
+        "file": f"file-{batch.input_id.hex}",
     }
 
 
@@ -163,7 +173,11 @@ def asked(client, method, path, foreign, data, **more):
         filled = {name: value.format(**ids) if isinstance(value, str) else value for name, value in data.items()}
         with CaptureQueriesContext(connection) as queries:
             answer = getattr(client, method)(path.format(**ids), filled, **more)
-        seen.append((answer.status_code, answer.content, len(queries)))
+        # The OpenAI-compatible host repeats the id it was asked for.
+        content = answer.content
+        for name in ("batch", "file"):
+            content = content.replace(ids[name].encode(), name.encode())
+        seen.append((answer.status_code, content, len(queries)))
     return seen
 
 
@@ -187,6 +201,13 @@ def test_foreign_input_is_no_input_for_a_job(api, foreign, named):
     theirs, nobodys = asked(
         api, "post", "/batch/v1/jobs", foreign, {"model": stages.MODEL} | named, content_type="application/json"
     )
+    assert theirs == nobodys
+    assert theirs[0] == 404
+
+
+def test_foreign_file_is_no_file_for_a_batch(api, foreign):
+    data = {"input_file_id": "{file}", "endpoint": batches.ENDPOINT, "completion_window": "24h"}
+    theirs, nobodys = asked(api, "post", "/v1/batches", foreign, data, content_type="application/json")
     assert theirs == nobodys
     assert theirs[0] == 404
 

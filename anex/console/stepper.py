@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from jobs.batch_status import EXPIRED
 from jobs.lifecycle import TERMINAL, Status
 
 Tone = Literal["busy", "warn", "good", "bad", "plain"]
@@ -20,6 +21,8 @@ LABELS: dict[Status, str] = {
     Status.FAILED: "Failed",
     Status.CANCELLED: "Cancelled",
 }
+# Of a batch whose window closed.
+_LAPSED: dict[Status, str] = LABELS | {Status.CANCELLING: "Expiring", Status.CANCELLED: "Expired"}
 TONES: dict[Status, Tone] = {
     Status.COST_READY: "warn",
     Status.DONE: "good",
@@ -55,15 +58,20 @@ class Step:
     at: datetime | None = None
 
 
-def steps(status: Status, happened: Sequence[tuple[str, datetime]]) -> list[Step]:
+def steps(status: Status, happened: Sequence[tuple[str, datetime]], *, stop_reason: str = "") -> list[Step]:
     """The steps of a job in `status` whose events, oldest first, are `happened`."""
-    known = [(Status(name), at) for name, at in happened]
+    words, known = labels(stop_reason), [(Status(name), at) for name, at in happened]
     if not known:
-        return [Step(LABELS[status], _state(status, is_last=True))]
+        return [Step(words[status], _state(status, is_last=True))]
     shown = [
-        Step(LABELS[name], _state(name, is_last=place == len(known)), at) for place, (name, at) in enumerate(known, 1)
+        Step(words[name], _state(name, is_last=place == len(known)), at) for place, (name, at) in enumerate(known, 1)
     ]
-    return shown + [Step(LABELS[name], "ahead") for name in _AHEAD.get(status, ())]
+    return shown + [Step(words[name], "ahead") for name in _AHEAD.get(status, ())]
+
+
+def labels(stop_reason: str) -> dict[Status, str]:
+    """The words for the statuses of a job that stopped for this reason, if it did."""
+    return _LAPSED if stop_reason == EXPIRED else LABELS
 
 
 def tone(status: Status) -> Tone:

@@ -28,6 +28,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/retry", jobs.job_retry, name="job_retry"),
     path("jobs/<uuid:job_id>/delete", jobs.job_delete, name="job_delete"),
     path("jobs/<uuid:job_id>/result", jobs.job_result, name="job_result"),
+    path("jobs/<uuid:job_id>/errors", jobs.job_errors, name="job_errors"),
     path("webhooks", webhooks.endpoint_list, name="webhooks"),
     path("webhooks/new", webhooks.endpoint_create, name="webhook_create"),
     path("webhooks/<uuid:endpoint_id>", webhook_log.delivery_list, name="webhook_log"),

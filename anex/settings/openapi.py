@@ -38,6 +38,15 @@ other column comes back in the result, which is parquet too. Decision models tak
 
 Each has `custom_id`, `response` with `status_code` and `body` (null where there is none), `error` and `error_type`
 (null where the answer is good).
+
+## The files of a batch
+
+A batch's file is such an input whose every `body` also names the `model`, the same in all lines. Its chat requests keep
+their own `max_tokens` (4,096 where a request has none), `temperature`, `top_p`, `seed`, `stop` and `reasoning`.
+
+A line of its output and error file has `id`, `custom_id`, `response` with `status_code`, `request_id` and `body`, and
+`error` with `code` and `message`. Requests that were never run, because the batch was
+cancelled or expired first, are in the error file as `batch_cancelled` or `batch_expired`.
 """
 
 
@@ -60,6 +69,8 @@ def spectacular(public_url: str) -> dict[str, Any]:
             {"name": "jobs", "description": "Submitting, approving, watching, stopping and downloading jobs."},
             {"name": "realtime", "description": "One embedding or decision request at a time."},
             {"name": "openai", "description": "Chats, embeddings and decisions as OpenAI's clients ask for them."},
+            {"name": "files", "description": "Files of OpenAI's clients: uploads, and what batches deliver."},
+            {"name": "batches", "description": "Jobs as OpenAI's clients make, poll and cancel them."},
         ],
         "SCHEMA_PATH_PREFIX": r"/(batch|realtime)/v1",
         "SCHEMA_PATH_PREFIX_TRIM": True,
@@ -69,6 +80,7 @@ def spectacular(public_url: str) -> dict[str, Any]:
         "POSTPROCESSING_HOOKS": [
             "anex.docs.description.loosen_unions",
             "realtime.openapi.describe",
+            "jobs.openapi.describe",
             "anex.docs.description.declare_waits",
             "anex.docs.description.require_bodies",
         ],

@@ -1,6 +1,6 @@
 """A chat row: its settings, and what an OpenAI-compatible server is sent for it."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import orjson
@@ -16,6 +16,8 @@ from inference.requests.own_settings import OwnSettings, read_settings
 from inference.requests.response_format import check_response_format, constrains, upstream_format
 from inference.requests.sampling import read_number
 from inference.requests.thinking import check_thinking, fit_budget, may_think
+
+_ANSWER: Final = ("id", "object", "created", "model", "usage")
 
 
 class ChatRow(msgspec.Struct, frozen=True):
@@ -100,6 +102,18 @@ def without_reasoning(body: dict[str, Any]) -> dict[str, Any]:
     choice = body["choices"][0]
     message = {name: value for name, value in choice["message"].items() if name != "reasoning_content"}
     return body | {"choices": [choice | {"message": message}, *body["choices"][1:]]}
+
+
+def as_realtime(body: dict[str, Any]) -> dict[str, Any]:
+    """A server's answer in the shape of a realtime one (000, batch results): its thinking, if any, beside its text."""
+    choice = body["choices"][0]
+    said = choice["message"]
+    message: dict[str, Any] = {"role": "assistant", "content": said.get("content") or "", "refusal": None}
+    if thought := said.get("reasoning_content"):
+        message["reasoning_content"] = thought
+    finish = choice.get("finish_reason")
+    shaped = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
+    return {name: body[name] for name in _ANSWER if name in body} | {"choices": [shaped]}
 
 
 def _budget(row: ChatRow, model: Model, options: RowOptions, max_tokens: int) -> int | None:

@@ -1,11 +1,13 @@
 """What every line of an input file is, whatever its task: an object with custom_id, method, url and body."""
 
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from inference.refusals import RowError, expected, row_error
 
+# The route below a server's base URL that answers rows of a task; a line names it after /v1.
+PATHS: Final = {"chat": "/chat/completions", "embed": "/embeddings", "decide": "/systemone"}
 # The writer of JSON stops at 254 levels; a row this shallow cannot come near it.
 _SURELY_SHALLOW = 200
 _BOM = b"\xef\xbb\xbf"
@@ -16,7 +18,7 @@ def open_line(line: bytes, *, url: str) -> tuple[str, dict[str, Any]]:
 
     A JSON key given twice counts with its last value.
     """
-    request = _decode(line)
+    request = decode_line(line)
     custom_id = request.get("custom_id")
     if type(custom_id) is not str:
         raise expected("a string", custom_id, "custom_id")
@@ -32,19 +34,27 @@ def open_line(line: bytes, *, url: str) -> tuple[str, dict[str, Any]]:
     return custom_id, body
 
 
-def _decode(line: bytes) -> dict[str, Any]:
+def decode_line(line: bytes) -> dict[str, Any]:
+    """The object a line holds, or a `RowError`."""
     try:
         request = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise _undecodable(line, error) from None
     if type(request) is not dict:
         raise row_error("not_an_object", found=_kind(request))
-    if line.count(b"[") + line.count(b"{") > _SURELY_SHALLOW:
+    if not is_shallow(line, request):
+        raise row_error("too_deep")
+    return request
+
+
+def is_shallow(line: bytes, request: object) -> bool:
+    """Whether what a line holds can be written again."""
+    if len(line) > 2 * _SURELY_SHALLOW and line.count(b"[") + line.count(b"{") > _SURELY_SHALLOW:
         try:
             orjson.dumps(request)
         except TypeError:
-            raise row_error("too_deep") from None
-    return request
+            return False
+    return True
 
 
 def _undecodable(line: bytes, error: orjson.JSONDecodeError) -> RowError:

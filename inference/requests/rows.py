@@ -13,15 +13,12 @@ from inference.requests import chat, decision_answers, decisions, embeddings
 from inference.requests.chat import ChatRow
 from inference.requests.decisions import DecisionRow
 from inference.requests.embeddings import EmbeddingRow
-from inference.requests.envelope import open_line
+from inference.requests.envelope import PATHS, open_line
 from inference.requests.options import RowOptions
 
-__all__ = ["ChatRow", "DecisionRow", "EmbeddingRow", "Row", "RowError", "RowOptions", "parse", "upstream_body"]
+__all__ = ["PATHS", "ChatRow", "DecisionRow", "EmbeddingRow", "Row", "RowError", "RowOptions", "parse", "upstream_body"]
 
 Row = ChatRow | EmbeddingRow | DecisionRow
-
-# The route below a server's base URL that answers rows of a task; a line names it after /v1.
-PATHS = {"chat": "/chat/completions", "embed": "/embeddings", "decide": "/systemone"}
 
 
 def parse(line: bytes, *, model: Model, options: RowOptions) -> Row:

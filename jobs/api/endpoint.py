@@ -17,8 +17,9 @@ from accounts.services import bursts
 from anex.core.errors import InsufficientQuota, Unprocessable
 from jobs.api.errors import refusals
 
-# A repetition cannot change these answers unless they say when, and SDKs resend a 409: they are told not to.
-FINAL = frozenset({402, 409})
+# A repetition cannot change these answers unless they say when, or might do a second time what a failure has done. SDKs
+# resend a 409 and a 500: they are told not to.
+FINAL = frozenset({402, 409, 500})
 JOB_ID = OpenApiParameter("id", UUID, OpenApiParameter.PATH, description="The job, as createJob answered it.")
 
 
@@ -37,12 +38,7 @@ class Endpoint(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Refuses what is frozen or beyond the plan, and a key without the scope `batch:read` or `batch:write`."""
         super().initial(request, *args, **kwargs)
-        if not self.answers_frozen:
-            freezes.require_open("batch")
-        bursts.take(organization_id=self.caller.organization_id, burst=self.caller.plan.burst)
-        if request.method == "POST":
-            self.caller.require_surface("batch")
-        self.caller.require_scope("batch:read" if request.method in SAFE_METHODS else "batch:write")
+        check_access(self.caller, request.method or "", answers_frozen=self.answers_frozen)
 
     def handle_exception(self, exc: Exception) -> Response:
         """Marks the refusals that a repetition cannot change."""
@@ -52,6 +48,16 @@ class Endpoint(APIView):
         if final and self.request.method == "POST":
             response["x-should-retry"] = "false"
         return response
+
+
+def check_access(caller: Caller, method: str, *, answers_frozen: bool) -> None:
+    """Refuse what is frozen or beyond the plan, and a key without the scope `batch:read` or `batch:write`."""
+    if not answers_frozen:
+        freezes.require_open("batch")
+    bursts.take(organization_id=caller.organization_id, burst=caller.plan.burst)
+    if method == "POST":
+        caller.require_surface("batch")
+    caller.require_scope("batch:read" if method in SAFE_METHODS else "batch:write")
 
 
 def answers(status: int, body: Any, meaning: str, *errors: int) -> dict[int, Any]:

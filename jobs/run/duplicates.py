@@ -5,20 +5,16 @@ Rows whose hash occurred before are read again with the first row of that hash, 
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
-
-import numpy as np
 
 from inference.refusals import quoted
 from inference.requests import rows as requests
-from jobs.run.checking import Integers
 from jobs.run.cutting import Cut
+from jobs.run.hashes import repeats
 from jobs.run.lines import Line, read_lines
 from jobs.run.problems import MAX_PROBLEMS, Problem
 from jobs.run.scope import Scope
-
-_TOGETHER = 1_000_000
 
 
 def find_duplicates(
@@ -28,14 +24,10 @@ def find_duplicates(
 
     Rows that cannot be parsed have no custom_id.
     """
-    hashes = np.frombuffer(id_hashes, np.int64)
-    ordered = np.sort(hashes)
-    repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    del ordered
     rows = _Rows(scope, cuts)
     seen: dict[int, dict[str, int]] = {}  # by hash, the ids of its rows so far and their lines
     problems: list[Problem] = []
-    for row, first in _repeats(hashes, repeated):
+    for row, first in repeats(id_hashes):
         pulse()
         ids = seen.setdefault(first, {})
         for again in (row,) if ids else (first, row):
@@ -48,23 +40,6 @@ def find_duplicates(
         if len(problems) == MAX_PROBLEMS:
             break
     return problems
-
-
-def _repeats(hashes: Integers, repeated: Integers) -> Iterator[tuple[int, int]]:
-    """Rows whose hash occurred before, in order, each with the first row that has it."""
-    if not len(repeated):
-        return
-    firsts = np.full(len(repeated), -1, np.int64)
-    for begin in range(0, len(hashes), _TOGETHER):
-        some = hashes[begin : begin + _TOGETHER]
-        found = np.minimum(np.searchsorted(repeated, some), len(repeated) - 1)
-        rows = np.flatnonzero(repeated[found] == some)
-        which, place = np.unique(found[rows], return_index=True)
-        new = firsts[which] < 0
-        firsts[which[new]] = begin + rows[place[new]]
-        first = firsts[found[rows]]
-        again = first != begin + rows
-        yield from zip((begin + rows[again]).tolist(), first[again].tolist(), strict=True)
 
 
 class _Rows:

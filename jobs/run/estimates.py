@@ -18,15 +18,15 @@ from anex.core.money import ceil_cents
 from billing import price_cards
 from inference import catalogue
 from inference.requests.thinking import leaves_budget_open
-from jobs import expectation, pace, sizing, storage
+from jobs import batch_status, expectation, pace, sizing, storage
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job, Part
 from jobs.run import costs
 from jobs.run.context import room_for_output
 from jobs.run.failures import fail_estimate
 from jobs.run.problems import Problem
-from jobs.selectors import paces
-from jobs.services import auto_approvals, doorbell
+from jobs.selectors import batches, paces
+from jobs.services import auto_approvals, batch_approvals, doorbell
 from jobs.services.transitions import advance
 from jobs.sizing import Length, Limits, Misfit, Sizes
 
@@ -110,7 +110,7 @@ def _limits(job: Job, model: catalogue.Model) -> Limits:
 def quote(job_id: UUID, *, output_cap: int, sample: tuple[Sequence[Length], Sizes] | None = None) -> None:
     """Freeze the prices, set the quote (in cents) and open the approval window; inside the caller's transaction.
 
-    Where the organization's rule covers the quote, the job is approved at once.
+    A batch, and what the organization's rule covers, is approved at once.
     """
     job = Job.objects.get(pk=job_id)
     card = price_cards.current(job.model_id)
@@ -125,7 +125,7 @@ def quote(job_id: UUID, *, output_cap: int, sample: tuple[Sequence[Length], Size
         expected = costs.expected(card, job, written=written, quote_cents=quote_cents)
     elif job.task_type != "chat":
         expected = costs.exact(quote_cents)
-    now = clock.now()
+    now, is_batch = clock.now(), batches.is_batch(job_id)
     advance(
         job_id,
         to=Status.COST_READY,
@@ -136,10 +136,11 @@ def quote(job_id: UUID, *, output_cap: int, sample: tuple[Sequence[Length], Size
         prices=card.frozen(),
         quote_cents=quote_cents,
         est_processing_seconds=_expected_seconds(job, output_cap, written),
-        approval_expires_at=now + APPROVAL_WINDOW,
+        approval_expires_at=batch_status.expires_at(job.created_at) if is_batch else now + APPROVAL_WINDOW,
         **(asdict(expected) if expected else {}),
     )
-    auto_approvals.consider(job_id, now=now)
+    consider = batch_approvals.consider if is_batch else auto_approvals.consider
+    consider(job_id, now=now)
 
 
 def _written(rows: int, lengths: Sequence[Length], sizes: Sizes) -> expectation.Mean:

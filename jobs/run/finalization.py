@@ -1,11 +1,11 @@
-"""Ends a job: merges its parts into one file in input order, then commits status, counts, charge and release together.
+"""Ends a job: has its file written, or the two of a batch, then commits status, counts, charge and release together.
 
-Claimed like a chunk; the file's key is random per attempt, so two attempts never write the same object, and only the
-committed one is named.
+Claimed like a chunk; keys of files are random per attempt, so two attempts never write the same object, and only the
+committed ones are named.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 from uuid import UUID
@@ -20,18 +20,16 @@ from anex.core.usage import Usage
 from billing import pricing
 from billing.services import holds, usage
 from jobs import pace, storage
+from jobs.batch_status import EXPIRED
 from jobs.lifecycle import Status
-from jobs.models import Chunk, Job, Part
-from jobs.run import claims, parts
-from jobs.run.claims import Claim, Interrupted
-from jobs.run.parquet import process
-from jobs.run.parquet.parent import Lost
-from jobs.run.parquet.process import Unreadable
+from jobs.models import Chunk, File, Job, Part
+from jobs.run import claims, writing
+from jobs.run.claims import Claim
+from jobs.run.writing import Written
+from jobs.selectors import batches
+from jobs.services import files
 from jobs.services.endings import DATA_KEPT
-from jobs.services.inputs import JSONL, PARQUET
 from jobs.services.transitions import advance
-from jobs.storage import keys
-from jobs.storage.interface import ObjectChanged, ObjectMissing, Store, Stored
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +43,12 @@ SUMS: dict[str, Any] = {
     **{name: Sum(name) for name in COUNTS + TOKENS},
 }
 TRIES = 3  # of a result in the customer's format
-OUTCOMES = {"cancelled": Status.CANCELLED, "internal_error": Status.FAILED, "": Status.DONE}
+OUTCOMES = {
+    "cancelled": Status.CANCELLED,
+    EXPIRED: Status.CANCELLED,
+    "internal_error": Status.FAILED,
+    "": Status.DONE,
+}
 
 
 def finish_rows(job_id: UUID) -> bool:
@@ -67,56 +70,15 @@ def finalize(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
         claims.fence(claim.job_id)
     job = Job.objects.select_related("input").get(pk=claim.job_id)
     store = storage.store(job.region)
-    stored, rows = _write_result(store, job, go_on, last_try=claim.claims >= TRIES)
-    if not _settle(claim, stored, rows) and stored:
-        store.delete([stored.key])
+    if batches.is_batch(job.pk):
+        written = writing.write_batch(store, job, go_on)
+    else:
+        written = writing.write_result(store, job, go_on, last_try=claim.claims >= TRIES)
+    if not _settle(claim, written):
+        store.delete(written.keys)
 
 
-def _write_result(store: Store, job: Job, go_on: Callable[[], bool], *, last_try: bool) -> tuple[Stored | None, int]:
-    """The merged file and its number of rows; no file when there is nothing to deliver.
-
-    Where a parquet input cannot be read any more, the rows are delivered without its columns; where its reader was
-    killed, only at the last try. Before that, raises Lost.
-    """
-    if job.input.format == PARQUET:
-        try:
-            return _write(store, job, PARQUET, go_on)
-        except (ObjectChanged, ObjectMissing, Unreadable, Lost) as error:
-            if isinstance(error, Lost) and not last_try:
-                raise
-            log.warning("the result of job %s is JSON Lines, not parquet: %r", job.pk, error)
-    return _write(store, job, JSONL, go_on)
-
-
-def _write(store: Store, job: Job, format: str, go_on: Callable[[], bool]) -> tuple[Stored | None, int]:
-    with store.writer(keys.result(job.pk, format)) as writer:
-        if format == PARQUET:
-            with process.downloaded(store, job.input, go_on=go_on) as file:
-                merged = _merged(store, job.pk, go_on)
-                rows = process.join(file, merged, task=job.task_type, write=writer.write, go_on=go_on)
-        else:
-            rows = 0
-            for _, line in _merged(store, job.pk, go_on):
-                writer.write(line)
-                rows += 1
-    if rows:
-        return writer.stored, rows
-    store.delete([writer.stored.key])
-    return None, 0
-
-
-def _merged(store: Store, job_id: UUID, go_on: Callable[[], bool]) -> Iterator[tuple[int, bytes]]:
-    """The finished rows of a job and their result lines, in input order; one chunk of them is in memory."""
-    chunks = Chunk.objects.filter(job_id=job_id, kind=Chunk.Kind.ROWS).order_by("index")
-    for chunk_id, first_row in chunks.values_list("pk", "first_row"):
-        if not go_on():
-            raise Interrupted
-        objects = Part.objects.filter(chunk_id=chunk_id).order_by("pk").values_list("key", flat=True)
-        for row, line in parts.merge(store.read(key) for key in objects):
-            yield first_row + row, line
-
-
-def _settle(claim: Claim, stored: Stored | None, rows: int) -> bool:
+def _settle(claim: Claim, written: Written) -> bool:
     now = clock.now()
     with transaction.atomic():
         job = Job.objects.select_for_update().get(pk=claim.job_id)
@@ -125,6 +87,7 @@ def _settle(claim: Claim, stored: Stored | None, rows: int) -> bool:
         delivered = Part.objects.filter(chunk__job_id=job.pk, chunk__kind=Chunk.Kind.ROWS)
         sums = delivered.aggregate(**SUMS)
         counts = {name: sums[name] or 0 for name in COUNTS}
+        rows = sum(counts.values())
         charge = _charge(job, counts, delivered_nano=sums["cost"] or 0)
         settlement = holds.settle(source=f"job:{job.pk}", charge_nano=charge, actor=system("finalization"))
         usage.record(
@@ -137,21 +100,31 @@ def _settle(claim: Claim, stored: Stored | None, rows: int) -> bool:
         )
         outcome = OUTCOMES[job.stop_reason]
         Chunk.objects.filter(job_id=job.pk).update(closed=True)
-        return advance(
+        moved = advance(
             job.pk,
             to=outcome,
             actor=system("finalization"),
             **counts,
             **(_pace(job, sums, rows) if outcome is Status.DONE else {}),
             charge_cents=settlement.captured_nano // NANO_PER_CENT,
-            result_key=stored.key if stored else "",
-            result_rows=rows,
-            result_bytes=stored.size if stored else None,
+            result_key=written.result.key if written.result else "",
+            result_rows=written.rows,
+            result_bytes=written.result.size if written.result else None,
             partial=outcome is not Status.DONE and rows > 0,
             failure_code="internal_error" if outcome is Status.FAILED else "",
             finished_at=now,
             data_expires_at=now + DATA_KEPT,
         )
+        if moved and batches.is_batch(job.pk):
+            _deliver(job, written)
+        return moved
+
+
+def _deliver(job: Job, written: Written) -> None:
+    """Give a batch its files."""
+    for part, stored in ((File.Part.OUTPUT, written.result), (File.Part.ERROR, written.errors)):
+        if stored:
+            files.deliver(job=job, part=part, stored=stored)
 
 
 def _pace(job: Job, sums: dict[str, Any], rows: int) -> dict[str, float]:

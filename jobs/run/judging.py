@@ -41,8 +41,8 @@ async def judge(
     elif isinstance(request, requests.DecisionRow):
         body = decision_answers.complete(request, body, usage=usage)
     elif isinstance(request, requests.ChatRow):
-        if request.own and request.own.reasoning.excluded:
-            body = chat.without_reasoning(body)
+        if request.own:
+            body = chat.as_realtime(chat.without_reasoning(body) if request.own.reasoning.excluded else body)
         if answer.finish_reason == "length":
             count = "truncated"
         elif request.response_format and (error := await _format_error(request.response_format, body)):

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import orjson
+
 from jobs.run.scope import Scope, Span
 from jobs.storage.interface import BLOCK_BYTES
 
@@ -42,6 +44,14 @@ def read_lines(blob: bytes) -> Iterator[Line]:
         if text and not text.isspace():
             yield Line(number, start, end, text.removesuffix(b"\r"))
         start = end
+
+
+def custom_id_of(text: bytes) -> str:
+    """What names a row that cannot be parsed any more; it could when its job was checked."""
+    try:
+        return str(orjson.loads(text)["custom_id"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return ""
 
 
 def read_span(scope: Scope, span: Span) -> Iterator[Block]:

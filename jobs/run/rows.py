@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-import orjson
 from django.db import Error
 
 from anex.core import clock
@@ -20,7 +19,7 @@ from inference.requests import rows as requests
 from jobs.run import claims, context, fetching, parts
 from jobs.run.claims import ALONE_FROM_CLAIM, Claim
 from jobs.run.context import Context
-from jobs.run.lines import read_lines
+from jobs.run.lines import custom_id_of, read_lines
 from jobs.run.outcomes import Outcome, refused
 from jobs.run.sending import NotAnswered, Sender
 from jobs.run.threads import Threads
@@ -156,10 +155,10 @@ class ChunkRun:
             self._suspect = self._suspect or gone.in_hand
             return None
         except requests.RowError as error:
-            return refused(row, _custom_id(text), error.message, "invalid_request_error")
+            return refused(row, custom_id_of(text), error.message, "invalid_request_error")
         except Exception:
             log.exception("row %s of chunk %s of job %s failed", row, self.claim.index, self.claim.job_id)
-            return refused(row, _custom_id(text), UNPROCESSABLE, "internal_error")
+            return refused(row, custom_id_of(text), UNPROCESSABLE, "internal_error")
 
     async def _run_carefully(self, rows: list[tuple[int, bytes]]) -> None:
         """After deaths without progress: as many rows as can be in flight run alone, for one of them is the cause.
@@ -175,7 +174,7 @@ class ChunkRun:
         in_doubt, others = innocent[: self._window.size], innocent[self._window.size :]
         self.undispatched = 1
         for row, text in condemned:
-            self._buffer.add(refused(row, _custom_id(text), TWO_DEATHS, "server_died"))
+            self._buffer.add(refused(row, custom_id_of(text), TWO_DEATHS, "server_died"))
         await self._flush()  # before the cursor moves on and its second death is forgotten
         await self._run_alone(in_doubt, suspects)
         self.undispatched = len(others)
@@ -194,7 +193,7 @@ class ChunkRun:
             if outcome is None and not doubted:
                 await self._suspect_row(row, suspects)
                 continue
-            self._buffer.add(outcome or refused(row, _custom_id(text), TWO_DEATHS, "server_died"))
+            self._buffer.add(outcome or refused(row, custom_id_of(text), TWO_DEATHS, "server_died"))
             await self._flush()
 
     async def _suspect_row(self, row: int, suspects: set[int]) -> None:
@@ -267,11 +266,3 @@ class ChunkRun:
 
 def _give_back(place: Place, _: asyncio.Task[None]) -> None:
     place.release()
-
-
-def _custom_id(text: bytes) -> str:
-    """What names a row that cannot be parsed any more; it could when the job was checked."""
-    try:
-        return str(orjson.loads(text)["custom_id"])
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        return ""

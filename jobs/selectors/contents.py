@@ -12,7 +12,7 @@ from django.conf import settings
 
 from inference.requests.options import RowOptions
 from inference.requests.profiles import PROFILES
-from jobs.models import Input, Job
+from jobs.models import Batch, Input, Job
 from jobs.storage import keys, store
 from jobs.storage.interface import ObjectMissing
 
@@ -78,6 +78,14 @@ def response_format(job: Job) -> dict[str, Any] | None:
         return None
     data = _read(job, keys.response_format(job.id))
     return None if data is None else msgspec.json.decode(data, type=dict[str, Any])
+
+
+def batch_metadata(batch: Batch) -> dict[str, str] | None:
+    """What the customer wrote on a batch; None where that is nothing."""
+    if not batch.has_metadata:
+        return None
+    data = _read(batch.job, keys.batch_metadata(batch.job_id))
+    return None if data is None else msgspec.json.decode(data, type=dict[str, str])
 
 
 def row_options(job: Job) -> RowOptions:

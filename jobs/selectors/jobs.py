@@ -25,8 +25,8 @@ class Progress:
 
 
 def get(organization_id: UUID, job_id: UUID) -> Job:
-    """A job with its input; NotFound for an unknown or foreign id."""
-    return _of(organization_id).select_related("input").filter(pk=job_id).first() or refuse_unknown()
+    """A job with its input and what makes it a batch; NotFound for an unknown or foreign id."""
+    return _of(organization_id).select_related("input", "batch").filter(pk=job_id).first() or refuse_unknown()
 
 
 def locked(organization_id: UUID, job_id: UUID) -> Job:
@@ -49,9 +49,9 @@ def awaiting_approval(organization_id: UUID) -> list[Job]:
     return list(_of(organization_id).filter(status=Status.COST_READY).order_by("approval_expires_at"))
 
 
-def waiting_count(organization_id: UUID) -> int:
-    """Jobs that count towards the cap of the approval queue: everything not yet approved or ended."""
-    return _of(organization_id).filter(status__in=WAITING).count()
+def waiting_count(organization_id: UUID, *, batches: bool) -> int:
+    """Jobs, or batches, that count towards the cap of their queue: everything not yet approved or ended."""
+    return _of(organization_id).filter(status__in=WAITING, batch__isnull=not batches).count()
 
 
 def progress(job: Job) -> Progress | None:

@@ -8,6 +8,7 @@ from anex.core.actors import Actor
 from anex.core.money import cents_to_nano, format_dollars
 from jobs.lifecycle import Status
 from jobs.models import Job, JobEvent
+from jobs.selectors import batches
 
 _KINDS = {
     Status.COST_READY: Kind.JOB_AWAITING_APPROVAL,
@@ -43,6 +44,7 @@ def _facts(job: Job) -> dict[str, Any]:
         "answered": job.success_rows,
         "errors": job.error_rows,
         "code": job.failure_code,
+        "batch": batches.is_batch(job.pk),
         "until": until and f"{until:%Y-%m-%d %H:%M}",
     }
 

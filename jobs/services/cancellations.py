@@ -12,12 +12,13 @@ from django.db.models import Exists, OuterRef
 
 from accounts.services import audit
 from anex.core import clock
-from anex.core.actors import Actor
+from anex.core.actors import Actor, system
 from anex.core.errors import Conflict
 from billing.services import holds
+from jobs.batch_status import EXPIRED
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job, Part, Worker
-from jobs.selectors import jobs
+from jobs.selectors import batches, jobs
 from jobs.services.doorbell import ring
 from jobs.services.endings import cancel_unstarted
 from jobs.services.transitions import advance
@@ -30,14 +31,14 @@ def cancel(*, organization_id: UUID, job_id: UUID, actor: Actor) -> Job:
     """Stop a job: at once when nothing runs and nothing was answered, else by finalizing what was answered.
 
     Repeating the call on a job that is already `cancelling` changes nothing. Conflict while the job is estimating, but
-    for the EEA's jobs, whose estimate may take an hour, and once it is finalizing or over (too late).
+    for batches and for the EEA's jobs, whose estimate may take an hour; and once it is finalizing or over (too late).
     """
     now = clock.now()
     job = jobs.locked(organization_id, job_id)
     match job.status:
         case Status.CANCELLING:
             return job
-        case Status.ESTIMATING if job.region == "world":
+        case Status.ESTIMATING if job.region == "world" and not batches.is_batch(job.pk):
             raise Conflict(
                 "This job is still being estimated, which is free. Wait for cost_ready, then cancel it "
                 "or simply do not approve it."
@@ -45,25 +46,36 @@ def cancel(*, organization_id: UUID, job_id: UUID, actor: Actor) -> Job:
         case Status.SUBMITTED | Status.ESTIMATING | Status.COST_READY:
             cancel_unstarted(job, stop_reason=STOP_REASON, actor=actor, now=now)
         case Status.IN_PROGRESS:
-            _stop_running(job, actor=actor, now=now)
+            _stop_running(job, actor=actor, now=now, stop_reason=STOP_REASON)
         case _:
             raise Conflict(f"It is too late to cancel this job: it is {job.status}.")
     audit.record(organization_id=organization_id, actor=actor, action="job.cancelled", target=str(job.id))
     return job
 
 
-def _stop_running(job: Job, *, actor: Actor, now: datetime) -> None:
+def expire(job: Job, *, now: datetime) -> None:
+    """Stop a locked job whose batch's window has closed, as a cancel would; one that is finalizing completes."""
+    actor = system("batch_window")
+    match job.status:
+        case Status.SUBMITTED | Status.ESTIMATING | Status.COST_READY:
+            cancel_unstarted(job, stop_reason=EXPIRED, actor=actor, now=now)
+        case Status.IN_PROGRESS:
+            _stop_running(job, actor=actor, now=now, stop_reason=EXPIRED)
+
+
+def _stop_running(job: Job, *, actor: Actor, now: datetime, stop_reason: str) -> None:
     _close_idle_chunks(job, now)
     rows = Chunk.objects.filter(job=job, kind=Chunk.Kind.ROWS)
     # A chunk given back since the last statement is neither closed nor leased: finalization decides about it.
     untouched = not rows.filter(closed=False).exists() and not Part.objects.filter(chunk__in=rows).exists()
-    if untouched:
-        cancel_unstarted(job, stop_reason=STOP_REASON, actor=actor, now=now)
+    # A batch has a line for every row, so even then its error file is written.
+    if untouched and not batches.is_batch(job.pk):
+        cancel_unstarted(job, stop_reason=stop_reason, actor=actor, now=now)
         holds.settle(source=f"job:{job.id}", charge_nano=0, actor=actor)
         return
-    advance(job.id, to=Status.CANCELLING, actor=actor, stop_reason=STOP_REASON)
+    advance(job.id, to=Status.CANCELLING, actor=actor, stop_reason=stop_reason)
     Chunk.objects.get_or_create(job=job, kind=Chunk.Kind.FINALIZE, index=0)
-    job.status = Status.CANCELLING
+    job.status, job.stop_reason = Status.CANCELLING, stop_reason
     ring()
 
 

@@ -4,8 +4,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from anex.core.actors import Actor, system
+from jobs.batch_status import EXPIRED
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
+from jobs.selectors import batches
 from jobs.services.transitions import advance
 
 DATA_KEPT = timedelta(days=30)
@@ -29,7 +31,7 @@ def cancel_unstarted(job: Job, *, stop_reason: str, actor: Actor, now: datetime)
     if not advance(job.id, to=Status.CANCELLED, actor=actor, **outcome):
         return False
     Chunk.objects.filter(job=job).update(closed=True, epoch=None)
-    job.status = Status.CANCELLED
+    job.status, job.stop_reason = Status.CANCELLED, stop_reason
     return True
 
 
@@ -39,5 +41,6 @@ def is_lapsed(job: Job, now: datetime) -> bool:
 
 
 def lapse(job: Job, *, now: datetime) -> bool:
-    """Cancel a locked job that nobody approved in time, free of charge."""
-    return cancel_unstarted(job, stop_reason="approval_expired", actor=system("approval_window"), now=now)
+    """Cancel a locked job that was not approved in time, free of charge."""
+    stop_reason = EXPIRED if batches.is_batch(job.pk) else "approval_expired"
+    return cancel_unstarted(job, stop_reason=stop_reason, actor=system("approval_window"), now=now)

@@ -14,7 +14,7 @@ from django.db.models import Q
 
 from anex.core import clock
 from jobs.lifecycle import TERMINAL
-from jobs.models import Job
+from jobs.models import File, Job
 from jobs.selectors import jobs as selectors
 from jobs.services import retention
 from jobs.storage import keys, store
@@ -33,6 +33,7 @@ def erase(job: Job) -> None:
     with the rest undone, to be repeated.
     """
     now = clock.now()
+    File.objects.filter(job=job, purged_at=None).update(purged_at=now)
     _empty(job)
     if not selectors.borrows_input(job):
         retention.withdraw(job.input_id, now)

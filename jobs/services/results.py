@@ -6,7 +6,8 @@ from uuid import UUID
 from anex.core import clock
 from anex.core.errors import Conflict, Gone
 from jobs.lifecycle import TERMINAL, Status
-from jobs.selectors import jobs
+from jobs.models import Job
+from jobs.selectors import batches, jobs
 from jobs.services import residency
 from jobs.storage import keys, store
 
@@ -26,8 +27,9 @@ class ResultLink:
     row_count: int | None
 
 
-def link(*, organization_id: UUID, job_id: UUID) -> ResultLink:
-    """A fresh link, valid for an hour and never beyond the result's own deletion date.
+def link(*, organization_id: UUID, job_id: UUID, errors: bool = False) -> ResultLink:
+    """A fresh link, valid for an hour and never beyond the result's own deletion date; with `errors`, to the error file
+    of a batch, whose rows are not counted.
 
     Misdirected for a job of the other region, Conflict while the job runs or when it ended with nothing to deliver,
     Gone once the result was deleted.
@@ -40,13 +42,19 @@ def link(*, organization_id: UUID, job_id: UUID) -> ResultLink:
         raise Conflict(f"This job has no result yet: it is {job.status}.")
     if job.deletion_asked_at is not None:
         raise Gone(DELETED)
-    if not job.result_key:
-        raise Conflict(f"This job is {job.status} and has no result: no row was finished.")
+    key = _error_key(job) if errors else job.result_key
+    if not key:
+        raise Conflict(f"This job is {job.status} and has no {'error file' if errors else 'result'}.")
     left = LINK_SECONDS
     if job.data_expires_at is not None:
         left = min(left, int((job.data_expires_at - clock.now()).total_seconds()))
     if left <= 0:
         raise Gone(DELETED)
-    name = f"{job.id}.{keys.format_of(job.result_key)}"
-    url = store(job.region).presign_download(job.result_key, expires_in_s=left, filename=name)
-    return ResultLink(job.id, Status(job.status), url, left, bool(job.partial), job.result_rows)
+    name = f"{job.id}{'-errors' if errors else ''}.{keys.format_of(key)}"
+    url = store(job.region).presign_download(key, expires_in_s=left, filename=name)
+    return ResultLink(job.id, Status(job.status), url, left, bool(job.partial), None if errors else job.result_rows)
+
+
+def _error_key(job: Job) -> str:
+    file = batches.error_file(job)
+    return file.key if file else ""

@@ -8,7 +8,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Greatest
 
 from jobs.lifecycle import TERMINAL
-from jobs.models import Input, Job
+from jobs.models import File, Input, Job
 from jobs.services.inputs import UPLOAD_GRACE, erase_objects, settle_at
 from jobs.storage import store
 
@@ -37,6 +37,7 @@ def expire_inputs(now: datetime) -> int:
     purged = 0
     for source in purgeable.filter(purged_at=None, lapsed_at__lte=now - MARGIN).order_by("?").iterator():
         erase_objects(source)
+        File.objects.filter(input=source, purged_at=None).update(purged_at=now)
         purged += Input.objects.filter(pk=source.pk, purged_at=None).update(purged_at=now)
     return purged
 
@@ -48,6 +49,7 @@ def withdraw(input_id: UUID, now: datetime) -> None:
     """
     source = Input.objects.filter(pk=input_id)
     source.filter(status=Input.State.READY).update(status=Input.State.EXPIRED, expires_at=now)
+    File.objects.filter(input_id=input_id, purged_at=None).update(purged_at=now)
     for unread in _unread(source).filter(purged_at=None):
         erase_objects(unread)
 

@@ -44,7 +44,7 @@ def retry(*, organization_id: UUID, job_id: UUID, actor: Actor, attempt: idempot
     job = submissions.draft(original.input, model, row, actor)
     job.retry_of = original
     job.minimum_paid = original.minimum_paid or bool(original.charge_cents)
-    return submissions.create(job, response_format=row.response_format, actor=actor, attempt=attempt)
+    return submissions.create(job, stored=submissions.schema_of(job, row), actor=actor, attempt=attempt)
 
 
 def _refuse_unless_possible(original: Job) -> None:

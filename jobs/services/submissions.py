@@ -3,10 +3,9 @@
 Rows are not looked at: a worker checks them, and a bad row fails the job while it is still free.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
@@ -25,7 +24,7 @@ from inference.catalogue import Model
 from inference.requests.options import RowOptions, check_options
 from inference.requests.response_format import check_response_format
 from jobs.lifecycle import Status
-from jobs.models import Chunk, Input, Job
+from jobs.models import Batch, Chunk, Input, Job
 from jobs.selectors import jobs, offers
 from jobs.services import inputs, residency, transitions
 from jobs.services.doorbell import ring
@@ -35,6 +34,7 @@ from jobs.storage.interface import StoreUnavailable
 # The largest value a request may name (reference 003, CreateJobRequest); a model may take less.
 MAX_OUTPUT_TOKENS = 32_768
 MAX_WAITING = 10
+MAX_VALIDATING = 100
 # Approval is a person's or program's decision; a minute is often enough for one and never a burden.
 QUEUE_RETRY_S = 60
 
@@ -82,22 +82,35 @@ def submit(
     if size > inputs.MAX_INPUT_BYTES:
         raise InvalidRequest(f"The input file has {size:,} bytes; at most {inputs.MAX_INPUT_BYTES:,} are allowed.")
     job = draft(source, model, options.row, actor)
-    return create(job, response_format=options.row.response_format, actor=actor, attempt=attempt)
+    return create(job, stored=schema_of(job, options.row), actor=actor, attempt=attempt)
+
+
+def schema_of(job: Job, row: RowOptions) -> dict[str, bytes]:
+    """The job's response_format as an object, under its key; nothing where it has none."""
+    if row.response_format is None:
+        return {}
+    return {keys.response_format(job.pk): msgspec.json.encode(row.response_format)}
 
 
 def create(
-    job: Job, *, response_format: dict[str, Any] | None, actor: Actor, attempt: idempotency.Attempt | None
+    job: Job,
+    *,
+    stored: Mapping[str, bytes],
+    actor: Actor,
+    attempt: idempotency.Attempt | None,
+    batch: Batch | None = None,
 ) -> Job:
     """Save a new job with the chunk that checks its input, in one transaction with its attempt; ring the workers.
 
-    The job of an earlier attempt comes back instead, where there is one. Raises Conflict (idempotency),
-    TooManyRequests (approval queue full), StoreUnavailable.
+    `stored` are what its customer wrote, by keys of the job; a `batch` is saved with it. The job of an earlier attempt
+    comes back instead, where there is one. Raises Conflict (idempotency, input), TooManyRequests (too many wait),
+    StoreUnavailable.
     """
     try:
-        with _stored_response_format(job, response_format), transaction.atomic():
+        with _stored(job, stored), transaction.atomic():
             if attempt and (standing := idempotency.claim(attempt, reference=str(job.pk))) != str(job.pk):
                 raise _Repeated(standing)
-            _insert(job)
+            _insert(job, batch)
             audit.record(
                 organization_id=job.organization_id,
                 actor=actor,
@@ -164,33 +177,49 @@ def draft(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:
     )
 
 
-def _insert(job: Job) -> None:
+def _insert(job: Job, batch: Batch | None) -> None:
     # Two submits at once see each other's job: they queue up behind the organization's row.
     Organization.objects.select_for_update(no_key=True).get(pk=job.organization_id)
-    if jobs.waiting_count(job.organization_id) >= MAX_WAITING:
-        raise TooManyRequests(
-            f"The approval queue is full: {MAX_WAITING} jobs of this organization are awaiting approval. "
-            "Approve or cancel some of them, then submit again.",
-            code="approval_queue_full",
-            retry_after=QUEUE_RETRY_S,
-        )
+    _refuse_full_queue(job.organization_id, of_batches=batch is not None)
     inputs.require_ready(job.input)
     job.save(force_insert=True)
+    if batch is not None:
+        batch.save(force_insert=True)
     Chunk.objects.create(job=job, kind=Chunk.Kind.VALIDATE, index=0, byte_end=job.input.size_bytes or 0)
     transitions.record(job.pk, Status.SUBMITTED, actor=job.created_by)
 
 
+def _refuse_full_queue(organization_id: UUID, *, of_batches: bool) -> None:
+    """Batches wait for nobody's decision, so they have a longer queue of their own."""
+    most = MAX_VALIDATING if of_batches else MAX_WAITING
+    if jobs.waiting_count(organization_id, batches=of_batches) < most:
+        return
+    if of_batches:
+        raise TooManyRequests(
+            f"{most} batches of this organization are validating, or wait for credits. Try again once some have begun.",
+            code="too_many_batches",
+            retry_after=QUEUE_RETRY_S,
+        )
+    raise TooManyRequests(
+        f"The approval queue is full: {most} jobs of this organization are awaiting approval. "
+        "Approve or cancel some of them, then submit again.",
+        code="approval_queue_full",
+        retry_after=QUEUE_RETRY_S,
+    )
+
+
 @contextmanager
-def _stored_response_format(job: Job, response_format: dict[str, Any] | None) -> Iterator[None]:
-    """Keep the schema in the region's store before the job names it; take it back if there will be no job."""
-    if response_format is None:
+def _stored(job: Job, objects: Mapping[str, bytes]) -> Iterator[None]:
+    """Keep what a customer wrote in the region's store before the job names it; take it back if there is no job."""
+    if not objects:
         yield
         return
-    key, objects = keys.response_format(job.id), store(job.region)
-    objects.put(key, msgspec.json.encode(response_format))
+    place = store(job.region)
+    for key, data in objects.items():
+        place.put(key, data)
     try:
         yield
     except Exception:
         with suppress(StoreUnavailable):
-            objects.delete([key])
+            place.delete(objects)
         raise

@@ -36,7 +36,7 @@ SEND_BYTES = 256 * 1024
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
-class _ClientGone(Exception):
+class ClientGone(Exception):
     """Nobody is left to answer."""
 
 
@@ -52,7 +52,7 @@ def _endpoint(*methods: str) -> Callable[[App], App]:
                 if scope["method"] not in methods:
                     raise Refused("MethodNotAllowed", 405, f"Use {' or '.join(methods)}.")
                 await handler(scope, receive, send)
-            except _ClientGone:
+            except ClientGone:
                 return
             except Refused as refusal:
                 await _refuse(scope, send, refusal)
@@ -89,7 +89,7 @@ async def download(scope: Scope, receive: Receive, send: Send) -> None:
         raise Refused("InvalidArgument", 400, "The query has too many fields.") from None
     disposition = policy.check_link(objects.signer, path=OBJECT_PATH + key, query=query, now=clock.now())
     async with _in_thread(objects.open(key)) as (file, stored):
-        wanted = _wanted(scope, stored)
+        chosen = wanted(scope, stored)
         headers = {
             "accept-ranges": "bytes",
             "cache-control": "private, no-store",
@@ -98,16 +98,16 @@ async def download(scope: Scope, receive: Receive, send: Send) -> None:
             "etag": f'"{stored.etag}"',
             "x-content-type-options": "nosniff",
         }
-        start, end = wanted or (0, stored.size)
+        start, end = chosen or (0, stored.size)
         headers["content-length"] = str(end - start)
-        if wanted:
+        if chosen:
             headers["content-range"] = f"bytes {start}-{end - 1}/{stored.size}"
-        await _start(send, 206 if wanted else 200, headers)
+        await _start(send, 206 if chosen else 200, headers)
         if scope["method"] == "HEAD":
             await _send_last(send, b"")
             return
         file.seek(start)
-        await _send_blocks(file.read, end - start, receive, send)
+        await send_blocks(file.read, end - start, receive, send)
 
 
 # Served before Django; see anex/asgi.py.
@@ -152,13 +152,13 @@ async def _file(first: bytes, body: AsyncIterator[bytes], form: UploadForm) -> A
 
 
 async def _body(receive: Receive) -> AsyncIterator[bytes]:
-    """The pieces of a request's body. Raises TimeoutError on silence and _ClientGone on a broken connection."""
+    """The pieces of a request's body. Raises TimeoutError on silence and ClientGone on a broken connection."""
     more = True
     while more:
         async with asyncio.timeout(SILENCE_S):
             event = await receive()
         if event["type"] == "http.disconnect":
-            raise _ClientGone
+            raise ClientGone
         more = event.get("more_body", False)
         yield event.get("body", b"")
 
@@ -175,7 +175,7 @@ async def _in_thread(manager: AbstractContextManager[Resource]) -> AsyncIterator
     await asyncio.to_thread(manager.__exit__, None, None, None)
 
 
-def _wanted(scope: Scope, stored: Stored) -> tuple[int, int] | None:
+def wanted(scope: Scope, stored: Stored) -> tuple[int, int] | None:
     """The single byte range asked for as [start, end), or None for the whole object (RFC 9110, 14.2)."""
     asked = _RANGE.fullmatch(_header(scope, b"range"))
     condition = _header(scope, b"if-range")
@@ -192,7 +192,8 @@ def _wanted(scope: Scope, stored: Stored) -> tuple[int, int] | None:
     return start, end
 
 
-async def _send_blocks(read: Callable[[int], bytes], length: int, receive: Receive, send: Send) -> None:
+async def send_blocks(read: Callable[[int], bytes], length: int, receive: Receive, send: Send) -> None:
+    """Send so many bytes that `read` answers, in its own thread, as the rest of an answer. Raises ClientGone."""
     gone = asyncio.ensure_future(_disconnected(receive))
     try:
         while length and not gone.done():
@@ -204,7 +205,7 @@ async def _send_blocks(read: Callable[[int], bytes], length: int, receive: Recei
                 await send({"type": "http.response.body", "body": block, "more_body": True})
         await _send_last(send, b"")
     except TimeoutError:
-        raise _ClientGone from None
+        raise ClientGone from None
     finally:
         gone.cancel()
 

@@ -1,7 +1,7 @@
-"""Reads an upload form piece by piece: first the fields, kept; then the file, handed on. No input or output here.
+"""Reads an upload form piece by piece: fields are kept, the file is handed on. No input or output here.
 
-S3's rules for a form POST: names of fields are compared in lower case, what precedes the file is small, and whatever
-follows the file is ignored.
+S3's rules for a form POST: names of fields are compared in lower case, fields are small, and whatever follows the file
+is ignored; where a form is said to read on, fields may follow it.
 """
 
 from typing import Final
@@ -19,10 +19,11 @@ FILE_FIELD: Final = "file"
 class UploadForm:
     """One form on its way in.
 
-    `fields` is complete once `has_file` is true; `complete` is true once the closing boundary was read.
+    `fields` is complete once `has_file` is true or, where it `reads_on`, once `complete` is; that is when the closing
+    boundary was read. `filename` is what the file was called, if anything.
     """
 
-    def __init__(self, content_type: str) -> None:
+    def __init__(self, content_type: str, *, reads_on: bool = False) -> None:
         """Raises Refused when the body is no multipart form."""
         kind, options = parse_options_header(content_type)
         boundary = options.get(b"boundary")
@@ -31,7 +32,9 @@ class UploadForm:
         self.fields: dict[str, str] = {}
         self.has_file = False
         self.complete = False
-        self._name = ""
+        self.filename = ""
+        self._reads_on = reads_on
+        self._name = self._filename = ""
         self._value = bytearray()
         self._header_name = bytearray()
         self._header_value = bytearray()
@@ -68,10 +71,10 @@ class UploadForm:
         if not self.complete:
             raise _malformed()
         if not self.has_file:
-            raise Refused("InvalidArgument", 400, "POST requires exactly one file upload per request.")
+            raise _not_one_file()
 
     def _begin_part(self) -> None:
-        self._name = ""
+        self._name = self._filename = ""
         self._value.clear()
 
     def _header_field(self, data: bytes, start: int, end: int) -> None:
@@ -84,16 +87,19 @@ class UploadForm:
         if self._header_name.lower() == b"content-disposition":
             _, options = parse_options_header(bytes(self._header_value))
             self._name = options.get(b"name", b"").decode().lower()
+            self._filename = options.get(b"filename", b"").decode(errors="replace")
         self._header_name.clear()
         self._header_value.clear()
 
     def _begin_content(self) -> None:
         if not self._name:
             raise _malformed()
-        if self.has_file:
+        if self.has_file and not self._reads_on:
             self._name = ""
         elif self._name == FILE_FIELD:
-            self.has_file = True
+            if self.has_file:
+                raise _not_one_file()
+            self.has_file, self.filename = True, self._filename
         else:
             self._count(len(self._name))
 
@@ -107,7 +113,7 @@ class UploadForm:
     def _count(self, size: int) -> None:
         self._field_bytes += size
         if self._field_bytes > MAX_FIELD_BYTES:
-            raise Refused("MaxPostPreDataLengthExceeded", 400, "The fields before the file are larger than allowed.")
+            raise Refused("MaxPostPreDataLengthExceeded", 400, "The fields of the form are larger than allowed.")
 
     def _end_part(self) -> None:
         if not self._name or self._name == FILE_FIELD:
@@ -118,6 +124,10 @@ class UploadForm:
 
     def _end(self) -> None:
         self.complete = True
+
+
+def _not_one_file() -> Refused:
+    return Refused("InvalidArgument", 400, "POST requires exactly one file upload per request.")
 
 
 def _malformed() -> Refused:

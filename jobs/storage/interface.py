@@ -89,8 +89,8 @@ class Store(Protocol):
     def delete(self, keys: Iterable[str]) -> None:
         """Delete objects; a key without one is no error."""
 
-    def discard_unfinished(self, *, before: datetime) -> int:
-        """Drop what writers that died have left since before `before`; answers how many were dropped."""
+    def discard_unfinished(self, *, before: datetime, key: str = "") -> int:
+        """Drop what writers that died have left since before `before`, of one `key` or all; answers how many."""
 
     def presign_upload(self, key: str, *, max_bytes: int, expires_at: datetime) -> UploadTarget:
         """A form POST that stores 0 to `max_bytes` bytes under exactly `key` until `expires_at`."""

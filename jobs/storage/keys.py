@@ -25,7 +25,7 @@ def ingest(organization_id: UUID, input_id: UUID, format: str = "jsonl") -> str:
 
 
 def ingest_prefix(organization_id: UUID, input_id: UUID) -> str:
-    """What every object of such an input starts with."""
+    """What every object starts with of such an input, or of one uploaded as a file of the OpenAI-compatible host."""
     return f"inputs/{organization_id}/{input_id}/"
 
 
@@ -42,6 +42,16 @@ def ingest_request(organization_id: UUID, input_id: UUID) -> str:
 def ingest_failure(organization_id: UUID, input_id: UUID) -> str:
     """Why the copy failed, in words that may name the source's host."""
     return f"{ingest_prefix(organization_id, input_id)}failure.json"
+
+
+def uploaded_file(organization_id: UUID, input_id: UUID) -> str:
+    """An input that was uploaded as a file of the OpenAI-compatible host; its id is new with every attempt."""
+    return f"{ingest_prefix(organization_id, input_id)}rows.jsonl"
+
+
+def file_name(organization_id: UUID, input_id: UUID) -> str:
+    """What such a file is called."""
+    return f"{ingest_prefix(organization_id, input_id)}name"
 
 
 def input_name(key: str) -> str:
@@ -83,6 +93,11 @@ def converted_rows(job_id: UUID) -> str:
 def response_format(job_id: UUID) -> str:
     """The JSON schema a job was submitted with."""
     return f"{job_prefix(job_id)}response_format.json"
+
+
+def batch_metadata(job_id: UUID) -> str:
+    """What the customer wrote on a batch."""
+    return f"{job_prefix(job_id)}metadata.json"
 
 
 def media_lengths(job_id: UUID, epoch: int) -> str:

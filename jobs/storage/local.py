@@ -1,7 +1,8 @@
 """Objects as files of the local disk: one file per object, replaced by renaming, never changed in place.
 
     <root>/objects/<key>       what readers see
-    <root>/unfinished/<random> what writers are at; the same file system, so a finished file is moved by a rename
+    <root>/unfinished/<key with commas>,<random>
+                               what writers are at; the same file system, so a finished file is moved by a rename
 
 An ETag is the time of writing, the size and the file's number, read from the opened file: whoever has a file open
 reads that version to its end, and whoever opens it later with another version's ETag is told so.
@@ -79,7 +80,7 @@ class LocalStore:
     def writer(self, key: str, *, total_bytes: int | None = None) -> Iterator[LocalWriter]:
         """See Store; a file needs no `total_bytes`."""
         target = self._path(key)
-        unfinished = self._unfinished / secrets.token_hex(16)
+        unfinished = self._unfinished / f"{_flat(key)}{secrets.token_hex(16)}"
         with _os_errors():
             self._unfinished.mkdir(parents=True, exist_ok=True)
             file = unfinished.open("xb")
@@ -162,10 +163,10 @@ class LocalStore:
                     path.unlink()
                 self._prune(path.parent)
 
-    def discard_unfinished(self, *, before: datetime) -> int:
+    def discard_unfinished(self, *, before: datetime, key: str = "") -> int:
         """See Store."""
         dropped = 0
-        for path in self._unfinished.glob("*"):
+        for path in self._unfinished.glob(f"{_flat(key)}*" if key else "*"):
             with _os_errors(), suppress(FileNotFoundError):
                 if path.stat().st_mtime < before.timestamp():
                     path.unlink()
@@ -204,6 +205,11 @@ class LocalStore:
             except OSError:
                 return
             folder = folder.parent
+
+
+def _flat(key: str) -> str:
+    """A key as the beginning of one file's name."""
+    return f"{key.replace('/', ',')},"
 
 
 def _move(source: Path, target: Path) -> None:

@@ -181,13 +181,14 @@ class S3Store:
             if failed := answer.get("Errors"):
                 raise StoreUnavailable(f"{len(failed)} objects could not be deleted ({failed[0].get('Code')}).")
 
-    def discard_unfinished(self, *, before: datetime) -> int:
+    def discard_unfinished(self, *, before: datetime, key: str = "") -> int:
         """See Store."""
         dropped = 0
         with _s3_errors("unfinished uploads"):
-            for page in self._client.get_paginator("list_multipart_uploads").paginate(Bucket=self.bucket):
+            pages = self._client.get_paginator("list_multipart_uploads")
+            for page in pages.paginate(Bucket=self.bucket, Prefix=key):
                 for upload in page.get("Uploads", ()):
-                    if upload["Initiated"] < before:
+                    if upload["Initiated"] < before and key in ("", upload["Key"]):
                         self._client.abort_multipart_upload(
                             Bucket=self.bucket, Key=upload["Key"], UploadId=upload["UploadId"]
                         )

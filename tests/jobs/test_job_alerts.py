@@ -12,6 +12,7 @@ from jobs.lifecycle import Status
 from jobs.services import approvals, cancellations
 from jobs.services.transitions import advance
 from tests.factories import actor_of, add_member, grant_credits, make_key, make_organization
+from tests.jobs import batches
 from tests.jobs.api import stages
 
 BY = system("tests")
@@ -29,6 +30,14 @@ def priced(organization, **fields):
     job = stages.quoted(organization, **({"status": Status.ESTIMATING} | fields))
     assert advance(job.pk, to=Status.COST_READY, actor=BY)
     return job
+
+
+def test_batch_that_waits_is_told_that_it_starts_by_itself(acme):
+    job = batches.make(stages.quoted(acme, status=Status.ESTIMATING))
+    advance(job.pk, to=Status.COST_READY, actor=BY)
+    alerts.send_due(clock.now())
+    assert "starts by itself" in mail.outbox[0].body
+    assert "Approve" not in mail.outbox[0].body
 
 
 def kinds():

@@ -36,9 +36,9 @@ def cents_as_dollars(cents: int) -> str:
 
 
 @register.filter
-def status_label(status: str) -> str:
-    """A job's status in the words of the console."""
-    return stepper.LABELS[Status(status)]
+def status_label(status: str, stop_reason: str = "") -> str:
+    """A job's status in the words of the console; why it stopped makes a difference."""
+    return stepper.labels(stop_reason)[Status(status)]
 
 
 @register.filter

@@ -17,12 +17,13 @@ from accounts.selectors import actors, freezes
 from anex.console import stepper
 from anex.core.errors import AnexError, NotFound
 from jobs.lifecycle import TERMINAL, Status
-from jobs.selectors import contents
+from jobs.selectors import batches, contents
 from jobs.selectors import jobs as reads
 from jobs.services import approvals, cancellations, deletions, pauses, results, retries
 from jobs.storage.interface import StoreUnavailable
 
 LISTED = 100
+_STOPPABLE = (Status.SUBMITTED, Status.COST_READY, Status.IN_PROGRESS)
 # How long a page waits before it asks again: work moves by the second, a person decides by the minute.
 POLL_WORKING_S = 2
 POLL_WAITING_S = 10
@@ -104,8 +105,20 @@ def job_delete(request: HttpRequest, member: Member, job_id: UUID) -> HttpRespon
 @member_page(Action.DOWNLOAD_RESULT)
 def job_result(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
     """Off to a fresh link of the result file."""
+    return _download(request, member, job_id, errors=False)
+
+
+@never_cache
+@require_safe
+@member_page(Action.DOWNLOAD_RESULT)
+def job_errors(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
+    """Off to a fresh link of a batch's error file."""
+    return _download(request, member, job_id, errors=True)
+
+
+def _download(request: HttpRequest, member: Member, job_id: UUID, *, errors: bool) -> HttpResponse:
     try:
-        return redirect(results.link(organization_id=member.organization.pk, job_id=job_id).url)
+        return redirect(results.link(organization_id=member.organization.pk, job_id=job_id, errors=errors).url)
     except NotFound:
         raise
     except AnexError as error:
@@ -137,13 +150,17 @@ def _live(member: Member, job_id: UUID) -> dict[str, Any]:
     return {
         "job": job,
         "submitted_by": actors.describe(member.organization.pk, job.created_by),
-        "steps": stepper.steps(status, [(event.type, event.at) for event in reads.events(job)]),
+        "steps": stepper.steps(
+            status, [(event.type, event.at) for event in reads.events(job)], stop_reason=job.stop_reason
+        ),
+        "batch_id": batches.wire_id(job) if hasattr(job, "batch") else None,
+        "error_file": batches.error_file(job),
         "progress": reads.progress(job),
         "failure": failure,
         "poll_s": None if status in TERMINAL else poll_s,
         "may_approve": status == Status.COST_READY and member.may(Action.APPROVE_JOB),
         "may_cancel": member.may(Action.CANCEL_JOB)
-        and status in (Status.SUBMITTED, Status.COST_READY, Status.IN_PROGRESS),
+        and (status in _STOPPABLE or (status == Status.ESTIMATING and hasattr(job, "batch"))),
         "may_pause": status == Status.IN_PROGRESS and not job.paused and member.may(Action.CANCEL_JOB),
         "may_resume": job.paused and member.may(Action.APPROVE_JOB),
         "retryable_rows": reads.retryable_rows(job) if reads.is_readable(job) and member.may(Action.SUBMIT_JOB) else 0,

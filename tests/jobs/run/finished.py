@@ -23,13 +23,8 @@ def finish(job: Job, kinds: Mapping[int, str], *, rng: random.Random | None = No
     rng = rng or random.Random(0)
     approve(job)
     lease = HandLease()
-    held = claims.claim(lease, region="world", kinds=["rows"], models=[job.model_id], limit=1000)  # type: ignore[arg-type]
-    for claim in held:
-        rows = [row for row in range(claim.row_count) if claim.first_row + row in kinds]
-        rng.shuffle(rows)
-        while rows:
-            taken = [rows.pop() for _ in range(rng.randint(1, len(rows)))]
-            _commit(claim, [_outcome(row, kinds[claim.first_row + row]) for row in taken])
+    for claim in claim_rows(lease, job):
+        answer(claim, kinds, rng)
         claims.release(claim)
     if not finish_rows(job.pk):
         cancellations.cancel(organization_id=job.organization_id, job_id=job.pk, actor=system("test"))
@@ -39,12 +34,27 @@ def finish(job: Job, kinds: Mapping[int, str], *, rng: random.Random | None = No
     return job
 
 
-def _outcome(row: int, kind: str) -> Outcome:
+def claim_rows(lease: HandLease, job: Job) -> list[Claim]:
+    """Every free chunk of rows of the job's model."""
+    return claims.claim(lease, region="world", kinds=["rows"], models=[job.model_id], limit=1000)  # type: ignore[arg-type]
+
+
+def answer(claim: Claim, kinds: Mapping[int, str], rng: random.Random, *, cost_nano: int = COST_NANO) -> None:
+    """Make the rows of the chunk that are in `kinds`, by their place in the file, durable in parts."""
+    rows = [row for row in range(claim.row_count) if claim.first_row + row in kinds]
+    rng.shuffle(rows)
+    while rows:
+        taken = [rows.pop() for _ in range(rng.randint(1, len(rows)))]
+        _commit(claim, [_outcome(row, claim.first_row + row, kinds, cost_nano) for row in taken])
+
+
+def _outcome(row: int, place: int, kinds: Mapping[int, str], cost_nano: int) -> Outcome:
+    kind, custom_id = kinds[place], f"row-{place}"
     if kind == "error":
-        return outcomes.refused(row, f"row-{row}", "no", "invalid_request_error")
+        return outcomes.refused(row, custom_id, "no", "invalid_request_error")
     error = "not JSON" if kind == "format_error" else None
     usage = Usage(input_tokens=1, output_tokens=1)
-    return outcomes.answered(row, f"row-{row}", {}, count=kind, usage=usage, cost_nano=COST_NANO, error=error)  # type: ignore[arg-type]
+    return outcomes.answered(row, custom_id, {}, count=kind, usage=usage, cost_nano=cost_nano, error=error)  # type: ignore[arg-type]
 
 
 def _commit(claim: Claim, rows: list[Outcome]) -> None:

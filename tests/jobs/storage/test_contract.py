@@ -119,6 +119,16 @@ def test_a_writer_that_fails_leaves_nothing(any_store: Store, key: str) -> None:
     assert any_store.discard_unfinished(before=clock.now() + timedelta(days=1)) == 0
 
 
+def test_unfinished_writes_of_one_key_leave_those_of_another(any_store: Store, key: str) -> None:
+    with pytest.raises(StoreUnavailable), any_store.writer(key) as lost, any_store.writer(f"{key}.2") as kept:
+        lost.write(os.urandom(17 * MIB))
+        kept.write(os.urandom(17 * MIB))
+        assert any_store.discard_unfinished(before=clock.now() + timedelta(hours=1), key=key) == 1
+        assert any_store.discard_unfinished(before=clock.now() + timedelta(hours=1), key=key) == 0
+    assert any_store.stat(key) is None
+    assert any_store.stat(f"{key}.2") is not None
+
+
 def test_unfinished_writes_are_discarded_once_they_are_old(any_store: Store, key: str) -> None:
     with pytest.raises(StoreUnavailable), any_store.writer(key) as writer:
         writer.write(os.urandom(17 * MIB))

@@ -1,0 +1,1 @@
+"""Batches on the OpenAI-compatible host (reference 000, `/v1/batches`)."""

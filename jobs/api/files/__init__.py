@@ -1,0 +1,1 @@
+"""Files on the OpenAI-compatible host (reference 000, `/v1/files`)."""

@@ -69,12 +69,12 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     )
 
 
-def named(error: Exception) -> Exception:
+def named(error: Exception, *, misshapen: type[AnexError] = Unprocessable) -> Exception:
     """Our error for what Django refuses of a request before a view sees it; anything else as it is."""
     if isinstance(error, RequestDataTooBig):
         return TooLarge("The body of this request is too large: files are uploaded, not sent here.")
     if isinstance(error, TooManyFieldsSent):
-        return Unprocessable("The query has too many parameters.")
+        return misshapen("The query has too many parameters.")
     return error
 
 

@@ -52,7 +52,7 @@ def test_a_query_of_too_many_parameters_is_refused_in_the_form_of_the_surface(vi
     listed = visitor.get(f"/batch/v1/jobs?{MANY}", headers=key)
     assert (listed.status_code, listed.json()) == (422, {"detail": "The query has too many parameters."})
     used = visitor.get(f"/v1/usage?{MANY}", headers=key)
-    assert (used.status_code, used.json()["error"]["code"]) == (400, "bad_request")
+    assert (used.status_code, used.json()["error"]["code"]) == (400, "invalid_request")
     assert visitor.get(f"/jobs?{MANY}").headers["content-type"].startswith("text/html")
 
 

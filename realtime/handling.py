@@ -26,7 +26,6 @@ from realtime.threads import aside, in_thread
 
 log = logging.getLogger(__name__)
 
-_MISSING: Final = "The Authorization header is missing. Send it as: Authorization: Bearer sk-…"
 _UNANSWERABLE: Final = 422
 _INPUTS: Final[dict[Task, Field]] = {"chat": "messages", "embed": "input", "decide": "state"}
 
@@ -72,7 +71,7 @@ async def read_request(
     """
     header = exchange.header(b"authorization")
     if header is None and exchange.profile.offered_as == "native":
-        raise Unprocessable(_MISSING, param="Authorization")
+        raise keys.missing()
     keys.credential(header)
     named: list[str] = []
     try:

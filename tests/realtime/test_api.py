@@ -43,6 +43,15 @@ def test_model_that_cannot_answer_is_refused_with_the_reason(surface: Surface, p
     assert ("retry-after" in answer.headers) is (status == 503)
 
 
+def test_model_of_another_task_is_sent_only_where_it_may_be_answered(surface: Surface) -> None:
+    sent, not_served = (
+        surface.http.post("/v1/embeddings", json={"model": name, "input": "a"}) for name in ("scripted", "qwen3-14b")
+    )
+    assert (sent.status_code, sent.json()["error"]["code"]) == (400, "invalid_request")
+    assert "POST /v1/chat/completions" in sent.text
+    assert (not_served.status_code, not_served.json()["error"]["code"]) == (501, "not_served")
+
+
 def test_wrong_keys_are_told_so_before_anything_else(surface: Surface) -> None:
     stranger = {"Authorization": "Bearer sk-" + "x" * 55}
     for headers, native in (({}, 422), ({"Authorization": "Bearer nonsense"}, 401), (stranger, 401)):

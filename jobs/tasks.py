@@ -9,7 +9,7 @@ from celery.signals import worker_ready, worker_shutdown
 from django.conf import settings
 
 from accounts.services import idempotency
-from anex.core import clock
+from anex.core import clock, garbage
 from anex.core import sweeps as sweeping
 from jobs.run.deliverer import Deliverer
 from jobs.run.pump import Pump
@@ -37,6 +37,7 @@ _deliverer: Deliverer | None = None
 def start_work(**_: Any) -> None:
     """A worker that is ready starts to look for work by itself."""
     global _pump, _deliverer
+    garbage.spare()
     _pump = Pump(region=settings.ANEX_REGION, lease_seconds=settings.ANEX_LEASE_SECONDS)
     _pump.start()
     _deliverer = Deliverer(region=settings.ANEX_REGION)

@@ -14,6 +14,7 @@ from jobs.api.jobs import (
     ResumeView,
     RetryView,
 )
+from jobs.api.live import RowsView
 
 urlpatterns = [
     path("inputs", InputsView.as_view()),
@@ -26,5 +27,6 @@ urlpatterns = [
     path("jobs/<str:id>/resume", ResumeView.as_view()),
     path("jobs/<str:id>/retry", RetryView.as_view()),
     path("jobs/<str:id>/result", ResultView.as_view()),
+    path("jobs/<str:id>/rows", RowsView.as_view()),
     path("jobs/<str:id>/data", DataView.as_view()),
 ]

@@ -1,11 +1,11 @@
 """The paths that are answered here, before Django; see anex/asgi.py."""
 
-import gc
 import logging
 from typing import Any, Final
 
 from django.urls import re_path
 
+from anex.core import garbage
 from inference.requests.profiles import REALTIME_V1, V1
 from realtime import house
 from realtime.chat.completions import complete
@@ -29,9 +29,6 @@ _CALLS: Final = (
     (r"^realtime/v1/models$", endpoint(native_models, REALTIME_V1, "GET", "HEAD")),
 )
 
-# Objects made, and collections of the younger generation, before a generation is looked through.
-_GARBAGE: Final = (10_000, 20, 3)
-
 # Read from the top for every request that reaches the process.
 routes: Final[list[Any]] = [re_path(path, application) for path, application in _CALLS]  # type: ignore[arg-type]
 
@@ -43,12 +40,7 @@ def lifespan(patience: Patience = Patience()) -> App:  # noqa: B008
         await receive()
         async with house.opened(patience) as opened:
             scope["state"]["realtime"] = opened
-            # What was imported stays: to look through it for garbage again and again took a tenth of a request's time.
-            gc.collect()
-            gc.freeze()
-            # A full look waits until a quarter of what the last one saw is new: this one sees nothing.
-            gc.collect()
-            gc.set_threshold(*_GARBAGE)
+            garbage.spare()
             await send({"type": "lifespan.startup.complete"})
             await receive()
         await send({"type": "lifespan.shutdown.complete"})

@@ -82,6 +82,7 @@ API = [
     ("post", "/batch/v1/jobs/{job}/resume"),
     ("post", "/batch/v1/jobs/{job}/retry"),
     ("get", "/batch/v1/jobs/{job}/result"),
+    ("get", "/batch/v1/jobs/{job}/rows"),
     ("get", "/v1/files/{file}"),
     ("get", "/v1/batches/{batch}"),
     ("post", "/v1/batches/{batch}/cancel"),

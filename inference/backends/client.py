@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import lru_cache
 from io import BytesIO
 from types import TracebackType
 from typing import Self
@@ -93,11 +94,11 @@ class Client:
                 return response.status
 
     async def _post(self, server: Server, path: str, body: bytes, timeout_s: float) -> tuple[int, bytes]:
-        timeout = aiohttp.ClientTimeout(total=timeout_s, connect=CONNECT_TIMEOUT_S)
         with _faults(timeout_s) as seen:
-            async with await self._request(server, path, body, timeout) as response:
+            async with await self._request(server, path, body, _patience(timeout_s)) as response:
                 seen.answered = True
-                check_status(response.status, response.headers, now=clock.now())
+                if response.status != 200:
+                    check_status(response.status, response.headers, now=clock.now())
                 return response.status, await _read(response)
 
     async def _request(
@@ -150,6 +151,11 @@ class Stream:
                     pass
 
 
+@lru_cache(16)
+def _patience(total_s: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=total_s, connect=CONNECT_TIMEOUT_S)
+
+
 class _Seen:
     def __init__(self, answered: bool) -> None:
         self.answered = answered
@@ -173,6 +179,9 @@ def _faults(timeout_s: float, *, answered: bool = False) -> Iterator[_Seen]:
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
+    length = response.content_length
+    if length is not None and length <= MOST_ANSWER_BYTES and "Content-Encoding" not in response.headers:
+        return await response.read()
     blocks, size = [], 0
     async for block in response.content.iter_any():
         blocks.append(block)

@@ -48,9 +48,13 @@ def live(region: str) -> list[Server]:
 
     A server whose key's environment variable is not set in this process is left out: it would refuse every request.
     """
-    fresh = Q(source=Backend.Source.CONFIGURED) | Q(seen_at__gte=Now() - LIVE_FOR)
-    rows = Backend.objects.filter(fresh, region=region, enabled=True).order_by("id")
+    rows = _fresh(region).order_by("id")
     return [server for row in rows if (server := _server(row)) is not None]
+
+
+def answered_for(region: str) -> set[str]:
+    """The models that a region has a server of now."""
+    return set(_fresh(region).values_list("model_id", flat=True))
 
 
 def is_served(model_id: str, region: str) -> bool:
@@ -182,6 +186,11 @@ def check(*, base_url: str, region: str, credential_env: str, concurrency: int) 
     if concurrency < 1:
         raise InvalidRequest("The concurrency is at least 1.", param="concurrency")
     return base_url.rstrip("/")
+
+
+def _fresh(region: str) -> QuerySet[Backend]:
+    fresh = Q(source=Backend.Source.CONFIGURED) | Q(seen_at__gte=Now() - LIVE_FOR)
+    return Backend.objects.filter(fresh, region=region, enabled=True)
 
 
 def _named(model_id: str, base_url: str, region: str) -> QuerySet[Backend]:

@@ -68,7 +68,8 @@ def content_at(row: Row) -> str:
 
 def context_of(row: Row, model: Model) -> int:
     """The context of a row by what it carries, in tokens."""
-    return context_tokens(model, [part.modality for part in media_of(row)])
+    media = media_of(row)
+    return context_tokens(model, [part.modality for part in media]) if media else model.context_tokens
 
 
 def input_bound(row: Row, model: Model) -> int:

@@ -121,10 +121,13 @@ def _counts(job: Job) -> dict[str, int | None]:
     return counts
 
 
-def _progress(progress: Progress, quote_cents: int | None) -> dict[str, int]:
+def _progress(progress: Progress, quote_cents: int | None) -> dict[str, Any]:
     spent = ceil_cents(progress.spent_nano)
     return {
         "rows_done": progress.rows_done,
         "rows_total": progress.rows_total,
         "spent_cents": spent if quote_cents is None else min(spent, quote_cents),
+        "rows_per_second": progress.rows_per_second,
+        "seconds_left": progress.seconds_left,
+        "waits_for_server": progress.waits_for_server,
     }

@@ -128,6 +128,9 @@ class JobProgressSerializer(serializers.Serializer[Any]):
     rows_done = serializers.IntegerField()
     rows_total = serializers.IntegerField()
     spent_cents = serializers.IntegerField()
+    rows_per_second = serializers.FloatField(**OPTIONAL, help_text="Over the last minute, while rows run.")
+    seconds_left = serializers.IntegerField(**OPTIONAL, help_text="At that pace; null while there is none.")
+    waits_for_server = serializers.BooleanField(help_text="True while rows wait because no server of the model is up.")
 
 
 class LineErrorSerializer(serializers.Serializer[Any]):

@@ -228,7 +228,10 @@ class Chunk(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["job", "kind", "index"], name="one_chunk_per_place")]
-        indexes = [models.Index(fields=["kind", "job"], condition=models.Q(closed=False), name="open_chunks")]
+        indexes = [
+            models.Index(fields=["job", "index"], condition=models.Q(closed=False), name="open_chunks_of_job"),
+            models.Index(fields=["job"], condition=models.Q(closed=False, epoch__isnull=False), name="chunks_in_hand"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.job_id} {self.kind} {self.index}"

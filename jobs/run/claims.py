@@ -43,6 +43,7 @@ class Claim:
     cursor: int | None
     suspects: str
     model_id: str
+    organization_id: UUID
 
     @property
     def size_bytes(self) -> int:
@@ -54,25 +55,47 @@ class Claim:
 FREE = """(c.epoch IS NULL OR w.id IS NULL OR (c.epoch = %(epoch)s AND c.id <> ALL(%(held)s))
            OR (%(reclaim)s AND w.heartbeat_at < now() - %(lease)s * interval '1 second'
                AND pg_postmaster_start_time() < now() - %(lease)s * interval '1 second'))"""
+# Whether a chunk of this kind may be worked on now.
+MAY_RUN = """CASE c.kind
+    WHEN 'validate' THEN j.status IN ('submitted', 'estimating') AND j.model_id <> ALL(%(uncounted)s)
+    WHEN 'sample' THEN j.status = 'estimating' AND j.model_id = ANY(%(models)s)
+    WHEN 'rows' THEN j.status = 'in_progress' AND NOT j.paused AND j.model_id = ANY(%(models)s)
+    ELSE j.status = 'finalizing' OR (j.status = 'cancelling' AND NOT EXISTS (
+        SELECT 1 FROM jobs_chunk r JOIN jobs_worker v ON v.id = r.epoch
+        WHERE r.job_id = j.id AND r.kind = 'rows' AND NOT r.closed
+          AND (v.id <> %(epoch)s OR r.id = ANY(%(held)s))
+          AND v.heartbeat_at >= now() - %(lease)s * interval '1 second'))
+    END"""
+# Chunks that are looked at, of a job and of all: as many workers can claim at the same moment.
+OF_A_JOB, OF_ALL = 8, 32
+# Of each job that may run the first free chunks; the organization that has the fewest chunks in hand is next. What is
+# locked is looked at once more.
 CLAIM = f"""
-WITH free AS (
-    SELECT c.id, j.model_id
-    FROM jobs_chunk c
+WITH near AS MATERIALIZED (
+    SELECT c.id,
+           (SELECT count(*) FROM jobs_chunk h JOIN jobs_job k ON k.id = h.job_id
+            WHERE h.epoch IS NOT NULL AND NOT h.closed AND k.organization_id = j.organization_id) AS of_organization,
+           (SELECT count(*) FROM jobs_chunk h
+            WHERE h.epoch IS NOT NULL AND NOT h.closed AND h.job_id = j.id) AS of_job
+    FROM jobs_job j
+    CROSS JOIN LATERAL (
+        SELECT c.id, c.kind, c.index FROM jobs_chunk c LEFT JOIN jobs_worker w ON w.id = c.epoch
+        WHERE c.job_id = j.id AND NOT c.closed AND c.kind = ANY(%(kinds)s) AND {FREE}
+        ORDER BY c.index LIMIT {OF_A_JOB}
+    ) c
+    WHERE j.status IN ('submitted', 'estimating', 'in_progress', 'finalizing', 'cancelling') AND j.region = %(region)s
+      AND j.id <> ALL(%(passed_jobs)s::uuid[]) AND j.organization_id <> ALL(%(passed_organizations)s::uuid[])
+      AND {MAY_RUN}
+    ORDER BY of_organization, of_job, c.index, j.created_at
+    LIMIT {OF_ALL}
+), free AS (
+    SELECT c.id, j.model_id, j.organization_id
+    FROM near
+    JOIN jobs_chunk c ON c.id = near.id
     JOIN jobs_job j ON j.id = c.job_id
     LEFT JOIN jobs_worker w ON w.id = c.epoch
-    WHERE NOT c.closed AND c.kind = ANY(%(kinds)s) AND j.region = %(region)s
-      AND {FREE} AND j.id <> ALL(%(held_up)s::uuid[])
-      AND CASE c.kind
-          WHEN 'validate' THEN j.status IN ('submitted', 'estimating') AND j.model_id <> ALL(%(uncounted)s)
-          WHEN 'sample' THEN j.status = 'estimating' AND j.model_id = ANY(%(models)s)
-          WHEN 'rows' THEN j.status = 'in_progress' AND NOT j.paused AND j.model_id = ANY(%(models)s)
-          ELSE j.status = 'finalizing' OR (j.status = 'cancelling' AND NOT EXISTS (
-              SELECT 1 FROM jobs_chunk r JOIN jobs_worker v ON v.id = r.epoch
-              WHERE r.job_id = j.id AND r.kind = 'rows' AND NOT r.closed
-                AND (v.id <> %(epoch)s OR r.id = ANY(%(held)s))
-                AND v.heartbeat_at >= now() - %(lease)s * interval '1 second'))
-          END
-    ORDER BY c.index, j.created_at
+    WHERE NOT c.closed AND {FREE} AND {MAY_RUN}
+    ORDER BY near.of_organization, near.of_job, c.index, j.created_at
     LIMIT %(limit)s
     FOR UPDATE OF c SKIP LOCKED
     FOR SHARE OF j SKIP LOCKED
@@ -80,8 +103,19 @@ WITH free AS (
 UPDATE jobs_chunk c SET epoch = %(epoch)s, claims = LEAST(claims + 1, %(most_claims)s)
 FROM free WHERE c.id = free.id
 RETURNING c.id, c.epoch, c.job_id, c.kind, c.index, c.first_row, c.row_count, c.byte_start, c.byte_end,
-          c.done, c.claims, c.cursor, c.suspects, free.model_id
+          c.done, c.claims, c.cursor, c.suspects, free.model_id, free.organization_id
 """  # noqa: S608
+
+
+OTHERS = """
+SELECT j.model_id, count(DISTINCT w.id)
+FROM jobs_chunk c
+JOIN jobs_worker w ON w.id = c.epoch
+JOIN jobs_job j ON j.id = c.job_id
+WHERE NOT c.closed AND c.epoch IS NOT NULL AND c.kind IN ('sample', 'rows') AND w.id <> %(epoch)s
+  AND w.heartbeat_at >= now() - %(lease)s * interval '1 second'
+GROUP BY j.model_id
+"""
 
 
 def claim(
@@ -93,19 +127,21 @@ def claim(
     limit: int,
     held: Collection[int] = (),
     uncounted: Sequence[str] = (),
-    held_up: Sequence[UUID] = (),
+    passed_jobs: Collection[UUID] = (),
+    passed_organizations: Collection[UUID] = (),
 ) -> list[Claim]:
     """Up to `limit` free chunks of these kinds; `models` are those a server answers for, `uncounted` those whose
-    input cannot be counted just now, `held` the chunks (their ids) this worker is at now, `held_up` the jobs that have
-    more rows here than can be made ready.
+    input cannot be counted just now, `held` the chunks (their ids) this worker is at now. `passed_…` have enough rows
+    here.
 
-    Low chunk numbers come first, so a new job starts beside a long one.
+    Organizations take turns, and so do the jobs of one: whoever has the fewest chunks in hand, at all workers, is next.
     """
     values: dict[str, Any] = {
         "kinds": list(kinds),
         "models": list(models),
         "uncounted": list(uncounted),
-        "held_up": list(held_up),
+        "passed_jobs": list(passed_jobs),
+        "passed_organizations": list(passed_organizations),
         "region": region,
         "limit": limit,
         "epoch": lease.epoch,
@@ -117,6 +153,13 @@ def claim(
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(CLAIM, values)
         return [Claim(*row) for row in cursor.fetchall()]
+
+
+def workers_at_models(lease: Lease) -> dict[str, int]:
+    """How many other workers have rows of a model in hand, by its id."""
+    with connection.cursor() as cursor:
+        cursor.execute(OTHERS, {"epoch": lease.epoch, "lease": lease.seconds})
+        return dict(cursor.fetchall())
 
 
 def release(claim: Claim, *, blameless: bool = True) -> None:

@@ -4,11 +4,13 @@ It looks at Postgres every two seconds and whenever the doorbell rings; nothing 
 """
 
 import asyncio
+import dataclasses
 import logging
 import threading
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from uuid import UUID
 
+import uvloop
 from django.db import Error
 
 from anex.core import clock
@@ -16,15 +18,17 @@ from anex.core.errors import Unavailable
 from inference import catalogue
 from inference.backends import registry
 from inference.backends.client import Client
+from inference.backends.registry import Server
 from jobs.models import Job
 from jobs.run import claims
+from jobs.run.at_hand import AtHand
 from jobs.run.claims import Claim, Interrupted
 from jobs.run.control import finish_chunk, give_up_or_release, input_gone, repair, run_control
 from jobs.run.copier import Copier
 from jobs.run.lease import Lease
 from jobs.run.rows import ChunkRun
 from jobs.run.threads import Threads
-from jobs.run.window import MAX_BYTES, Window
+from jobs.run.window import Window
 from jobs.storage.interface import ObjectChanged, ObjectMissing
 
 log = logging.getLogger(__name__)
@@ -72,7 +76,7 @@ class Pump:
         self._thread.join()
 
     def _run(self) -> None:
-        asyncio.run(self._main())
+        uvloop.run(self._main())
 
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -113,7 +117,7 @@ class Pump:
             log.warning("worker %s could not sign off: %s", lease.epoch, type(error).__name__)
 
     async def _look(self, lease: Lease) -> None:
-        await self._refresh()
+        await self._refresh(lease)
         await self._claim(lease)
         await self._copier.look(lease, lambda: lease.valid() and not self._stopping)
         if clock.monotonic() >= self._repair_at:
@@ -137,8 +141,11 @@ class Pump:
         if tasks := self._tasks:
             await asyncio.wait(tasks, timeout=DRAIN_SECONDS)
 
-    async def _refresh(self) -> None:
-        """Stop what belongs to jobs that moved on or are paused, and take the present model servers."""
+    async def _refresh(self, lease: Lease) -> None:
+        """Stop what belongs to jobs that moved on or are paused, and take the present model servers.
+
+        Workers that are at the same model share what its servers run at once.
+        """
         if self._runs:
             job_ids = {run.claim.job_id for run in self._runs.values()}
             alive = await self._threads.call(_runnable, job_ids)
@@ -149,9 +156,11 @@ class Pump:
             for server in await self._threads.call(registry.live, self._region)
             if catalogue.get(server.model_id) is not None
         ]
+        others = await self._threads.call(claims.workers_at_models, lease)
         for model_id in {server.model_id for server in known} | set(self._windows):
             window = self._windows.setdefault(model_id, Window())
-            window.update([server for server in known if server.model_id == model_id])
+            workers = 1 + others.get(model_id, 0)
+            window.update([_share_of(server, workers) for server in known if server.model_id == model_id])
 
     async def _claim(self, lease: Lease) -> None:
         free = CONTROL_SLOTS - len(self._controls)
@@ -162,20 +171,16 @@ class Pump:
             if not window.size or clock.monotonic() < self._resting.get(model_id, 0.0):
                 continue
             runs = [run for run in self._runs.values() if run.claim.model_id == model_id and not run.stopping]
-            # What waits for hosts leaves the servers to other jobs.
-            held_up = window.turns.held_up()
-            waiting = sum(run.undispatched for run in runs if run.claim.job_id not in held_up)
-            waiting_bytes = sum(run.claim.size_bytes for run in runs if run.undispatched)
-            while waiting < window.size and waiting_bytes < MAX_BYTES:
-                found_chunks = await self._claims(lease, ["sample", "rows"], [model_id], 1, held_up)
+            at_hand = AtHand(runs, window)
+            while at_hand.wanting():
+                found_chunks = await self._claims(lease, ["sample", "rows"], [model_id], 1, at_hand)
                 if not found_chunks:
                     break
-                waiting += found_chunks[0].done.count("0")
-                waiting_bytes += found_chunks[0].size_bytes
+                at_hand.add(found_chunks[0])
                 self._begin_run(found_chunks[0], window, lease)
 
     async def _claims(
-        self, lease: Lease, kinds: list[str], models: list[str], limit: int, held_up: Set[UUID] = frozenset()
+        self, lease: Lease, kinds: list[str], models: list[str], limit: int, at_hand: AtHand | None = None
     ) -> list[Claim]:
         held = [*(run.claim.id for run in self._runs.values()), *(found.id for found in self._controls.values())]
         uncounted = [model_id for model_id, until in self._uncounted.items() if clock.monotonic() < until]
@@ -188,7 +193,8 @@ class Pump:
             limit=limit,
             held=held,
             uncounted=uncounted,
-            held_up=list(held_up),
+            passed_jobs=at_hand.passed_jobs() if at_hand else (),
+            passed_organizations=at_hand.passed_organizations() if at_hand else (),
         )
 
     def _begin_control(self, found: Claim, lease: Lease) -> None:
@@ -230,6 +236,7 @@ class Pump:
             threads=self._threads,
             trusted=lease.valid,
             share=lambda: len(self._runs),
+            running_low=self._bell.set,
         )
         task = asyncio.create_task(self._run_chunk(run))
         self._runs[task] = run
@@ -256,6 +263,10 @@ class Pump:
             log.error("chunk %s of job %s failed", found.index, found.job_id, exc_info=failure)
         await self._rest()
         await self._give_back(claims.release, found, blameless=outage)
+
+
+def _share_of(server: Server, workers: int) -> Server:
+    return dataclasses.replace(server, concurrency=-(-server.concurrency // workers))
 
 
 def _runnable(job_ids: set[UUID]) -> set[UUID]:

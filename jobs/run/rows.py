@@ -16,25 +16,29 @@ from django.db import Error
 from anex.core import clock
 from inference.backends.client import Client
 from inference.requests import rows as requests
-from jobs.run import claims, context, fetching, parts
+from inference.requests import typed
+from jobs.run import claims, fetching, parts
 from jobs.run.claims import ALONE_FROM_CLAIM, Claim
-from jobs.run.context import Context
+from jobs.run.context import Context, load
 from jobs.run.lines import custom_id_of, read_lines
 from jobs.run.outcomes import Outcome, refused
 from jobs.run.sending import NotAnswered, Sender
 from jobs.run.threads import Threads
-from jobs.run.window import Place, Window
+from jobs.run.window import Owner, Place, Window
 from jobs.storage.interface import StoreUnavailable
 
 log = logging.getLogger(__name__)
 
 UNPROCESSABLE = "The row could not be processed. Please contact support."
 TWO_DEATHS = "The model server died twice while it answered this row."
-# While one part is being written the next one fills: together they are the sixteenth of a chunk that a kill may lose.
+# While parts are being written the next one fills; a kill may lose a sixteenth of a chunk beside what is in flight.
 PARTS_PER_CHUNK = 32
+UNSETTLED_SHARE = 16
+WRITERS = 2
 PART_SECONDS = 60.0
 PART_BYTES = 4 * 1024 * 1024
 RETRY_SECONDS = 0.5
+PROMPT_BYTES = 4096
 # Parsing a line of this size takes milliseconds, which the event loop has not.
 LONG_LINE_BYTES = 1024 * 1024
 
@@ -58,10 +62,19 @@ class _Buffer:
         return taken
 
 
+@dataclass(slots=True)
+class _Part:
+    """Rows on their way to be durable; `stored` is the key and size of their object once it is written."""
+
+    outcomes: list[Outcome]
+    stored: tuple[str, int] | None = None
+
+
 class ChunkRun:
     """One chunk, from claim to last part. `run` ends when nothing of it is in flight any more.
 
-    `trusted` says whether the worker's lease still holds; `share` how many chunks share the part buffer.
+    `trusted` says whether the worker's lease still holds; `share` how many chunks share the part buffer; `running_low`
+    is told once, when so few rows are left to send that the next chunk should be at hand.
     """
 
     def __init__(
@@ -73,6 +86,7 @@ class ChunkRun:
         threads: Threads,
         trusted: Callable[[], bool],
         share: Callable[[], int],
+        running_low: Callable[[], None],
     ) -> None:
         self.claim = claim
         self._client = client
@@ -80,8 +94,12 @@ class ChunkRun:
         self._threads = threads
         self._trusted = trusted
         self._share = share
+        self._running_low = running_low
+        self._told = False
         self._buffer = _Buffer()
-        self._flushing = asyncio.Lock()
+        self._writers = asyncio.Semaphore(WRITERS)
+        self._owner = Owner(claim.organization_id, claim.job_id)
+        self._unsettled = 0  # sent or answered, and not durable
         self._open_rows = claim.done.count("0")
         self._lost = False  # another worker holds the chunk, or the job has moved on
         self._server_lost = False
@@ -101,8 +119,10 @@ class ChunkRun:
 
     async def run(self) -> None:
         """Send every open row and make the outcomes durable; gives the chunk back when it cannot finish it."""
-        self._context: Context = await self._threads.call(context.load, self.claim.job_id)
-        self._sender = Sender(self._client, self._window, self._context, self._threads, halted=self._halted)
+        self._context: Context = await self._threads.call(load, self.claim.job_id)
+        context = self._context
+        self._parse = typed.reader(context.model, context.options)
+        self._sender = Sender(self._client, self._window, context, self._threads, self._owner, halted=self._halted)
         rows = await self._threads.call(self._read)
         timer = asyncio.create_task(self._flush_old())
         try:
@@ -111,8 +131,11 @@ class ChunkRun:
             else:
                 await self._run_together(rows)
             await self._flush()
+            for _ in range(WRITERS):
+                await self._writers.acquire()
         finally:
             timer.cancel()
+            self._settle(self._unsettled)
         if not self.finished and not self._lost:
             await self._threads.call(claims.release, self.claim, blameless=not self._suspect)
 
@@ -120,7 +143,10 @@ class ChunkRun:
         start, end = self.claim.byte_start, self.claim.byte_end
         blob = self._context.store.read_range(self._context.input_key, start, end, etag=self._context.input_etag)
         lines = (line.text for line in read_lines(blob))
-        return [(row, text) for row, text in enumerate(lines) if self.claim.done[row] == "0"]
+        return sorted(
+            ((row, text) for row, text in enumerate(lines) if self.claim.done[row] == "0"),
+            key=lambda entry: _prompt_start(entry[1]),
+        )
 
     def _halted(self) -> bool:
         return self.stopping or self._lost or self._server_lost or not self._trusted()
@@ -128,27 +154,45 @@ class ChunkRun:
     async def _run_together(self, rows: list[tuple[int, bytes]]) -> None:
         async with asyncio.TaskGroup() as group:
             for row, text in rows:
-                await self._flush_full()
-                place = await self._sender.place(len(text))
+                await self._wait_for_room()
+                place = await self._place(len(text))
                 if place is None:
                     break
-                self.undispatched -= 1
+                self._count_dispatched()
                 task = group.create_task(self._run_row(row, text, place))
                 # Also where the task is cancelled before its first step.
                 task.add_done_callback(partial(_give_back, place))
 
+    def _count_dispatched(self) -> None:
+        self.undispatched -= 1
+        if not self._told and self.undispatched < self._window.ahead:
+            self._told = True
+            self._running_low()
+
+    async def _place(self, size_bytes: int) -> Place | None:
+        place = await self._sender.place(size_bytes)
+        self._unsettled += place is not None
+        return place
+
+    def _settle(self, rows: int) -> None:
+        rows = min(rows, self._unsettled)  # what a row alone did not survive was never sent, or was given up already
+        self._unsettled -= rows
+        self._window.settle(rows)
+
     async def _run_row(self, row: int, text: bytes, place: Place) -> None:
         outcome = await self._answer(row, text, place)
         if outcome is None:
+            self._settle(1)
             return
         self._buffer.add(outcome)
-        await self._flush_full()
+        while self._is_full() and not self._writers.locked():
+            await self._flush()
 
     async def _answer(self, row: int, text: bytes, place: Place, *, once: bool = False) -> Outcome | None:
         """The row's outcome; None when it is left for later. What goes wrong with a row stays with it."""
         try:
-            parse = partial(requests.parse, text, model=self._context.model, options=self._context.options)
-            request = await fetching.in_thread(parse) if len(text) > LONG_LINE_BYTES else parse()
+            is_long = len(text) > LONG_LINE_BYTES
+            request = await fetching.in_thread(partial(self._parse, text)) if is_long else self._parse(text)
             return await self._sender.send(row, request, size_bytes=len(text), place=place, once=once)
         except NotAnswered as gone:
             self._server_lost = self._server_lost or not gone.reachable
@@ -207,7 +251,7 @@ class ChunkRun:
 
     async def _send_alone(self, row: int, text: bytes) -> Outcome | None:
         """The row's outcome; None when the run is halted, or when the server died under the row."""
-        place = await self._sender.place(len(text))
+        place = await self._place(len(text))
         if place is None:
             return None
         try:
@@ -218,6 +262,8 @@ class ChunkRun:
             outcome = await self._answer(row, text, place, once=True)
         finally:
             place.release()
+        if outcome is None:
+            self._settle(1)
         if outcome is None and not self._suspect:
             await self._threads.call(claims.clear_cursor, self.claim)
         return outcome
@@ -228,14 +274,21 @@ class ChunkRun:
             if self._buffer.outcomes and clock.monotonic() - self._buffer.since >= PART_SECONDS:
                 await self._flush()
 
-    async def _flush_full(self) -> None:
-        """Nothing new is sent while a full buffer cannot be made durable: it is what a kill would lose."""
+    def _is_full(self) -> bool:
         limit = max(1, self.claim.row_count // PARTS_PER_CHUNK // max(1, self._share()))
-        if len(self._buffer.outcomes) >= limit or self._buffer.size_bytes >= PART_BYTES:
+        return len(self._buffer.outcomes) >= limit or self._buffer.size_bytes >= PART_BYTES
+
+    async def _wait_for_room(self) -> None:
+        """Nothing new is sent while too much cannot be made durable: it is what a kill would lose."""
+        while True:
+            most = self._window.size + max(1, self.claim.row_count // UNSETTLED_SHARE)
+            if not self._is_full() or (self._unsettled < most and self._buffer.size_bytes < PART_BYTES):
+                return
             await self._flush()
 
     async def _flush(self) -> None:
-        async with self._flushing:
+        """Make what has been answered durable."""
+        async with self._writers:
             outcomes = self._buffer.take()
             if not outcomes or self._lost:
                 return
@@ -244,19 +297,24 @@ class ChunkRun:
             else:
                 self._lost = True
                 log.info("chunk %s of job %s is held by another worker", self.claim.index, self.claim.job_id)
+            self._settle(len(outcomes))
 
     async def _make_durable(self, outcomes: list[Outcome]) -> bool:
-        stored: tuple[str, int] | None = None
+        part = _Part(outcomes)
         while self._trusted():
             try:
-                if stored is None:
-                    stored = await self._threads.call(self._store, outcomes)
-                key, size_bytes = stored
-                return await self._threads.call(parts.commit_part, self.claim, outcomes, key=key, size_bytes=size_bytes)
+                return await self._threads.call(self._write, part)
             except (Error, StoreUnavailable) as error:
                 log.warning("part of job %s not durable yet: %s", self.claim.job_id, type(error).__name__)
                 await asyncio.sleep(RETRY_SECONDS)
         return False
+
+    def _write(self, part: "_Part") -> bool:
+        """One object and one statement; repeated, the same object."""
+        if part.stored is None:
+            part.stored = self._store(part.outcomes)
+        key, size_bytes = part.stored
+        return parts.commit_part(self.claim, part.outcomes, key=key, size_bytes=size_bytes)
 
     def _store(self, outcomes: list[Outcome]) -> tuple[str, int]:
         if self.claim.kind == "sample":  # a sample's answers are measured, never delivered
@@ -266,3 +324,9 @@ class ChunkRun:
 
 def _give_back(place: Place, _: asyncio.Task[None]) -> None:
     place.release()
+
+
+def _prompt_start(text: bytes) -> bytes:
+    """What rows of a chunk are ordered by: a server reads the beginning that neighbours share only once."""
+    start = text.find(b'"messages"')
+    return text[start : start + PROMPT_BYTES] if start >= 0 else b""

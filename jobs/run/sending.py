@@ -12,7 +12,7 @@ from anex.core.usage import Usage
 from inference.backends import retries
 from inference.backends.answers import Answer
 from inference.backends.client import Client
-from inference.backends.faults import ServerFailed, ServerLost, UpstreamError
+from inference.backends.faults import ServerFailed, ServerLost, Throttled, UpstreamError
 from inference.backends.registry import Server
 from inference.media.fetching import Halted
 from inference.media.probe import Patience
@@ -22,7 +22,7 @@ from jobs.run.context import Context
 from jobs.run.fetching import Prepared
 from jobs.run.outcomes import Outcome, refused
 from jobs.run.threads import Threads
-from jobs.run.window import Place, Window
+from jobs.run.window import Owner, Place, Window
 
 log = logging.getLogger(__name__)
 
@@ -46,26 +46,35 @@ class Sender:
     """
 
     def __init__(
-        self, client: Client, window: Window, context: Context, threads: Threads, *, halted: Callable[[], bool]
+        self,
+        client: Client,
+        window: Window,
+        context: Context,
+        threads: Threads,
+        owner: Owner,
+        *,
+        halted: Callable[[], bool],
     ) -> None:
         self._window = window
         self._client = client
         self._threads = threads
         self._context = context
+        self._owner = owner
         self._clamped = False
         self._halted = halted
         self._patience = Patience()
 
     async def place(self, size_bytes: int) -> Place | None:
         """A place for a row's first attempt; None once halted. Not while rows of the job wait for their media."""
-        async with self._window.turns.taken(self._context.job_id):
-            pass
-        return await self._window.acquire(size_bytes, halted=self._halted)
+        await self._window.turns.reached(self._context.job_id)
+        return await self._window.acquire(size_bytes, owner=self._owner, halted=self._halted)
 
     async def send(
         self, row: int, request: requests.Row, *, size_bytes: int, place: Place, once: bool = False
     ) -> Outcome:
         """The outcome of a row; `place` is given back here. With `once`, NotAnswered comes at the first loss."""
+        if not requests.media_of(request):
+            return await self._send(row, Prepared(request), size_bytes=size_bytes, place=place, once=once)
         try:
             ready = await self._prepare(request, place)
         except requests.RowError as error:
@@ -78,8 +87,6 @@ class Sender:
 
     async def _prepare(self, request: requests.Row, place: Place) -> Prepared:
         """The row with its media at hand; NotAnswered once halted. A row that is fetched leaves its place meanwhile."""
-        if not requests.media_of(request):
-            return Prepared(request)
         prepare = partial(
             fetching.prepare,
             request,
@@ -109,6 +116,8 @@ class Sender:
                 return await self._outcome(row, ready, answer, place.server)
             except UpstreamError as error:
                 wait = retries.wait_before_retry(error, attempt=attempt)
+                if isinstance(error, Throttled):
+                    place.throttled()
                 if isinstance(error, ServerLost):
                     place.lost(reachable=error.sent)
                     in_hand = in_hand or error.sent
@@ -125,7 +134,7 @@ class Sender:
             while wait > 0 and not self._halted():
                 await asyncio.sleep(min(wait, LOOK_SECONDS))
                 wait -= LOOK_SECONDS
-            place = await self._window.acquire(size_bytes, halted=self._halted, again=True)
+            place = await self._window.acquire(size_bytes, owner=self._owner, halted=self._halted, again=True)
         if place is None:
             raise NotAnswered(in_hand=in_hand)
         return place
@@ -134,8 +143,11 @@ class Sender:
         """The row's cap; a default one gives way where the prompt may leave less room than that."""
         context, request = self._context, ready.request
         cap = requests.output_cap(request, context.output_cap)
-        own, room = getattr(request, "own", None), requests.context_of(request, context.model)
-        if own is None or own.names_cap or (size_bytes + cap <= room and not requests.media_of(request)):
+        own = getattr(request, "own", None)
+        if own is None or own.names_cap:
+            return cap
+        room = requests.context_of(request, context.model)
+        if size_bytes + cap <= room and not requests.media_of(request):
             return cap
         try:
             read = await self._threads.call(measuring.count_read, context, request, ready.media, server)
@@ -145,14 +157,16 @@ class Sender:
 
     async def _ask(self, request: requests.Row, server: Server, cap: int) -> Answer:
         context = self._context
-        write = partial(
-            requests.upstream_body,
-            request,
-            served_name=server.served_name,
-            model=context.model,
-            options=context.options,
-            max_tokens=cap,
-        )
+
+        def write() -> bytes:
+            return requests.upstream_body(
+                request,
+                served_name=server.served_name,
+                model=context.model,
+                options=context.options,
+                max_tokens=cap,
+            )
+
         body = await fetching.in_thread(write) if requests.media_of(request) else write()
         answer = await self._client.complete(
             server,

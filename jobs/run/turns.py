@@ -44,6 +44,13 @@ class Turns:
             if not job.users:
                 del self._jobs[job_id]
 
+    async def reached(self, job_id: UUID) -> None:
+        """Wait behind the rows of the job that wait for a turn; at once where none does."""
+        job = self._jobs.get(job_id)
+        if job is not None and job.slots.locked():
+            async with self.taken(job_id):
+                pass
+
     def held_up(self) -> set[UUID]:
         """The jobs that have more rows at hand than turns."""
         return {job_id for job_id, job in self._jobs.items() if job.waiting}

@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
-from collections import deque
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from math import inf
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from anex.core import clock
@@ -17,31 +19,57 @@ log = logging.getLogger(__name__)
 
 MAX_BYTES = 128 * 1024 * 1024
 REST_SECONDS = 5.0
+# What is left of a server's rows in flight when it throttles, and how often it is taken for a new sign.
+EASED_TO = 0.7
+EASE_SECONDS = 1.0
+# Rows that may be answered and not durable yet, beside those in flight: a sixteenth of a chunk, which a kill may lose.
+UNSETTLED_ROWS = 64
 
 
 @dataclass(slots=True)
 class _Load:
     """A server's rows in flight; one that cannot be reached rests, and one that was lost proves itself with one row
-    at a time. `listed` is False for one that left with rows in flight."""
+    at a time. One that throttles gets fewer (`most`), and with each round it answers one more. `listed` is False for
+    one that left with rows in flight."""
 
     server: Server
     in_flight: int = 0
     rests_until: float = 0.0
     proven: bool = True
     listed: bool = True
+    most: float = inf
+    eased_at: float = -inf
+
+    def ease(self) -> None:
+        if clock.monotonic() >= self.eased_at + EASE_SECONDS:
+            self.eased_at = clock.monotonic()
+            self.most = max(1.0, EASED_TO * min(self.most, self.server.concurrency))
 
     def has_room(self) -> bool:
-        limit = self.server.concurrency if self.proven else 1
-        return self.listed and self.in_flight < limit and clock.monotonic() >= self.rests_until
+        limit = min(self.server.concurrency, self.most) if self.proven else 1
+        return self.listed and self.in_flight < int(limit) and clock.monotonic() >= self.rests_until
+
+
+class Owner(NamedTuple):
+    """Whose a row is: places are shared between organizations, then between jobs of one."""
+
+    organization_id: UUID
+    job_id: UUID
+
+
+NOBODY: Final = Owner(UUID(int=0), UUID(int=0))
 
 
 class Place:
     """A row's place at a server and its bytes, until it is released; releasing it again does nothing."""
 
-    def __init__(self, window: "Window", load: _Load, size_bytes: int) -> None:
+    __slots__ = ("_at_server", "_load", "_owner", "_size_bytes", "_window")
+
+    def __init__(self, window: "Window", load: _Load, size_bytes: int, owner: Owner) -> None:
         self._window = window
         self._load = load
         self._size_bytes = size_bytes
+        self._owner = owner
         self._at_server = True
 
     @property
@@ -54,11 +82,11 @@ class Place:
         if self._at_server:
             self._at_server = False
             self._load.in_flight -= 1
-            self._window.free(0)
+            self._window.left(self._owner)
 
     async def come_back(self, *, halted: Callable[[], bool]) -> bool:
         """Wait for a place at any server, before rows that are new; False once `halted` says so."""
-        load = await self._window.find(self._window.least_loaded, halted=halted, first=True)
+        load = await self._window.find(self._window.least_loaded, owner=self._owner, halted=halted, first=True)
         if load:
             self._load, self._at_server = load, True
         return load is not None
@@ -73,6 +101,11 @@ class Place:
     def proved(self) -> None:
         """The server answered."""
         self._load.proven = True
+        self._load.most += 1 / self._load.most
+
+    def throttled(self) -> None:
+        """The server has more than it can do."""
+        self._load.ease()
 
     def lost(self, *, reachable: bool) -> None:
         """The server broke off; where it could not even be reached, leave it alone for a while."""
@@ -83,11 +116,19 @@ class Place:
             self._load.rests_until = clock.monotonic() + REST_SECONDS
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    owner: Owner
+    future: asyncio.Future[None]
+
+
 class Window:
     """Places for rows of one model over the servers that answer for it; the least loaded one is next.
 
-    Rows that wait to be sent again go first, and while there are as many of them as places, no new one is let in: a
-    server that refuses everything does not fill the memory with rows. Used by one event loop.
+    Of those who wait for a place the organization with the fewest rows in flight is next, and of its jobs the one with
+    the fewest. Rows that wait to be sent again go first, and while there are as many of them as places, no new one is
+    let in: a server that refuses everything does not fill the memory with rows. Nor is one let in while too many are
+    not durable yet. Used by one event loop.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
@@ -95,8 +136,11 @@ class Window:
         self._bytes = 0
         self._max_bytes = max_bytes
         self._again = 0
-        self._waiting_again: deque[asyncio.Future[None]] = deque()
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting_again: list[_Waiting] = []
+        self._waiting: list[_Waiting] = []
+        self._of_organization: Counter[UUID] = Counter()
+        self._of_job: Counter[UUID] = Counter()
+        self._unsettled = 0
         self._fetched = 0
         self.turns = Turns()
         self._roomy = asyncio.Event()
@@ -106,6 +150,11 @@ class Window:
     def size(self) -> int:
         """Rows that may be in flight at once."""
         return sum(load.server.concurrency for load in self._loads.values() if load.listed)
+
+    @property
+    def ahead(self) -> int:
+        """Rows that should be at hand to be sent next: what is in flight goes on across the borders of chunks."""
+        return 2 * self.size
 
     def update(self, servers: Sequence[Server]) -> None:
         """Take the present list of servers."""
@@ -123,29 +172,50 @@ class Window:
             pass
 
     async def acquire(
-        self, size_bytes: int, *, halted: Callable[[], bool] = lambda: False, again: bool = False
+        self,
+        size_bytes: int,
+        *,
+        owner: Owner = NOBODY,
+        halted: Callable[[], bool] = lambda: False,
+        again: bool = False,
     ) -> Place | None:
         """Wait for a place for a row of this size; None once `halted` says so.
 
-        A row larger than the whole budget travels alone. `again` is for a row inside a `retrying` block.
+        A row larger than the whole budget travels alone. `again` is for a row inside a `retrying` block; any other
+        is to be settled, when it is durable or given up.
         """
-        load = await self.find(partial(self._free, size_bytes, again), halted=halted, first=again)
+        load = await self.find(partial(self._free, size_bytes, again), owner=owner, halted=halted, first=again)
         if load is None:
             return None
         self._bytes += size_bytes
-        return Place(self, load, size_bytes)
+        self._unsettled += not again
+        return Place(self, load, size_bytes, owner)
 
-    async def find(self, look: Callable[[], _Load | None], *, halted: Callable[[], bool], first: bool) -> _Load | None:
-        """Wait until `look` finds a server and count the row in there; None once `halted` says so."""
+    def settle(self, rows: int) -> None:
+        """So many rows are durable, or are left for later: a kill does not lose them any more."""
+        self._unsettled -= rows
+        self.look_again()
+
+    async def find(
+        self, look: Callable[[], _Load | None], *, owner: Owner, halted: Callable[[], bool], first: bool
+    ) -> _Load | None:
+        """Wait until `look` finds a server and count the row in there; None once `halted` says so.
+
+        Whoever comes anew stands behind those who wait.
+        """
         waiting = self._waiting_again if first else self._waiting
+        stands_behind = bool(waiting) and not first
         while not halted():
-            load = look()
+            load = None if stands_behind else look()
             if load:
                 load.in_flight += 1
+                self._of_organization[owner.organization_id] += 1
+                self._of_job[owner.job_id] += 1
                 self._wake()
                 return load
             future = asyncio.get_running_loop().create_future()
-            waiting.append(future)
+            waiting.append(_Waiting(owner, future))
+            stands_behind = False
             try:
                 await future
             except asyncio.CancelledError:
@@ -193,18 +263,32 @@ class Window:
         self._bytes -= size_bytes
         self._wake()
 
+    def left(self, owner: Owner) -> None:
+        """A row of this owner is at no server any more."""
+        for counter, key in ((self._of_organization, owner.organization_id), (self._of_job, owner.job_id)):
+            counter[key] -= 1
+            if not counter[key]:
+                del counter[key]
+        self._wake()
+
     def _wake(self) -> bool:
         """Let the next one that waits look again; False when nobody waits."""
         for waiting in (self._waiting_again, self._waiting):
             while waiting:
-                future = waiting.popleft()
-                if not future.done():
-                    future.set_result(None)
+                next_one = waiting[0] if waiting is self._waiting_again else min(waiting, key=self._share)
+                waiting.remove(next_one)
+                if not next_one.future.done():
+                    next_one.future.set_result(None)
                     return True
         return False
 
+    def _share(self, waiting: _Waiting) -> tuple[int, int]:
+        """What its organization and its job have in flight."""
+        owner = waiting.owner
+        return self._of_organization[owner.organization_id], self._of_job[owner.job_id]
+
     def _free(self, size_bytes: int, again: bool) -> _Load | None:
-        if not again and self._again >= max(1, self.size):
+        if not again and (self._again >= max(1, self.size) or self._unsettled >= self.size + UNSETTLED_ROWS):
             return None
         # A row that is sent again may hold fetched bytes itself, so it cannot wait for them to be gone.
         held = self._bytes if again else self._bytes + self._fetched

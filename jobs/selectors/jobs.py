@@ -1,27 +1,44 @@
 """Reads of jobs, each within one organization; an id of another organization is the same as no id at all."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from datetime import datetime, timedelta
+from typing import Any, Final, NoReturn
 from uuid import UUID
 
-from django.db.models import F, QuerySet, Sum
+from django.db.models import F, Q, QuerySet, Sum
 
+from anex.core import clock
 from anex.core.errors import NotFound
 from anex.core.money import cents_to_nano
+from inference.backends import registry
 from jobs.lifecycle import TERMINAL, Status
 from jobs.models import Chunk, Input, Job, JobEvent, Part
 
+RECENTLY: Final = timedelta(minutes=1)
 WAITING = (Status.SUBMITTED, Status.ESTIMATING, Status.COST_READY)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an approved job is: rows with an outcome, rows in all, and nano-dollars consumed so far."""
+    """How far an approved job is: rows with an outcome, rows in all, and nano-dollars consumed so far.
+
+    Of a job whose rows run: how many became durable in a second of the last minute, and whether it waits because
+    nothing answers for its model.
+    """
 
     rows_done: int
     rows_total: int
     spent_nano: int
+    rows_per_second: float | None = None
+    waits_for_server: bool = False
+
+    @property
+    def seconds_left(self) -> int | None:
+        """At the present pace; None where there is none."""
+        left = self.rows_total - self.rows_done
+        return math.ceil(left / self.rows_per_second) if self.rows_per_second else None
 
 
 def get(organization_id: UUID, job_id: UUID) -> Job:
@@ -60,26 +77,43 @@ def progress(job: Job) -> Progress | None:
 
 
 def progress_of(jobs: Sequence[Job]) -> dict[UUID, Progress]:
-    """How far each job is that was approved, in at most one query.
+    """How far each job is that was approved, in a query and one for each region that jobs run in.
 
     A running job is the sum of its durable parts; an ended one has its counts and charge written down.
     """
     approved = [job for job in jobs if job.approved_at is not None and job.row_count is not None]
     running = [job.pk for job in approved if job.status not in TERMINAL]
-    sums = {job_id: (rows, nano) for job_id, rows, nano in _durable(running)} if running else {}
+    now = clock.now()
+    sums = {job_id: found for job_id, *found in _durable(running, now - RECENTLY)} if running else {}
+    served = {region: registry.answered_for(region) for region in {job.region for job in approved if _runs(job)}}
     found = {}
     for job in approved:
-        ended = (row_outcomes(job), cents_to_nano(job.charge_cents or 0))
-        rows, nano = sums.get(job.pk, (0, 0)) if job.status not in TERMINAL else ended
-        found[job.pk] = Progress(int(rows), job.row_count or 0, int(nano))
+        total = job.row_count or 0
+        if job.status in TERMINAL:
+            found[job.pk] = Progress(row_outcomes(job), total, cents_to_nano(job.charge_cents or 0))
+            continue
+        rows, nano, lately = sums.get(job.pk, (0, 0, 0))
+        pace = lately / _seconds_of_pace(job, now) if _runs(job) else None
+        waits = _runs(job) and job.model_id not in served[job.region]
+        found[job.pk] = Progress(int(rows), total, int(nano), pace, waits)
     return found
 
 
-def _durable(job_ids: Sequence[UUID]) -> QuerySet[Part, tuple[UUID, int, int]]:
-    """Rows with an outcome and nano-dollars consumed, of the jobs that have any."""
+def _runs(job: Job) -> bool:
+    return job.status == Status.IN_PROGRESS and not job.paused
+
+
+def _seconds_of_pace(job: Job, now: datetime) -> float:
+    age = now - job.approved_at if job.approved_at else RECENTLY
+    return max(1.0, min(RECENTLY, age).total_seconds())
+
+
+def _durable(job_ids: Sequence[UUID], lately: datetime) -> QuerySet[Part, tuple[Any, ...]]:
+    """Rows with an outcome, nano-dollars consumed, and rows since `lately`, of the jobs that have any."""
     parts = Part.objects.filter(chunk__job__in=job_ids, chunk__kind=Chunk.Kind.ROWS)
     outcomes = F("success_rows") + F("error_rows") + F("format_error_rows") + F("truncated_rows")
-    return parts.values_list("chunk__job").annotate(rows=Sum(outcomes), nano=Sum("cost_nano"))
+    recent = Sum(outcomes, filter=Q(created_at__gte=lately), default=0)
+    return parts.values_list("chunk__job").annotate(rows=Sum(outcomes), nano=Sum("cost_nano"), recent=recent)
 
 
 def others_running(job: Job) -> int:

@@ -50,11 +50,11 @@ organizations.limit_in_flight(
 )
 for model in {models}:
     registry.configure(model_id=model, base_url="http://127.0.0.1:{port}/v1", served_name=model,
-                       concurrency={in_flight}, actor=system("setup"))
+                       concurrency={concurrency}, actor=system("setup"))
 """
 
 
-def stack(state: Path) -> Stack:
+def stack(state: Path, *, workers: int = 0) -> Stack:
     """The platform, to be entered."""
     prices = state / "models" / "prices"
     prices.mkdir(parents=True)
@@ -63,7 +63,7 @@ def stack(state: Path) -> Stack:
         (prices / f"{model}.yaml").write_text(_PRICE.format(id=model))
     return Stack(
         state,
-        workers=0,
+        workers=workers,
         environment={
             "DJANGO_SETTINGS_MODULE": "anex.settings.production",
             "SECRET_KEY": "only-of-this-benchmark-0123456789-0123456789-0123456789",
@@ -76,9 +76,9 @@ def stack(state: Path) -> Stack:
     )
 
 
-def configure(running: Stack, upstream: int) -> Target:
+def configure(running: Stack, upstream: int, *, concurrency: int = IN_FLIGHT) -> Target:
     """Name the stand-in as the server of the models; everything that Anex needs for a request."""
-    setup = _CONFIGURE.format(in_flight=IN_FLIGHT, models=list(MODELS), port=upstream)
+    setup = _CONFIGURE.format(in_flight=IN_FLIGHT, models=list(MODELS), port=upstream, concurrency=concurrency)
     environment = running.environment | {"ANEX_LOG_LEVEL": "WARNING"}
     subprocess.run([sys.executable, "-W", "ignore", "-c", setup], cwd=ROOT, env=environment, check=True)
     pids = running.pids()

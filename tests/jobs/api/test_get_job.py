@@ -2,12 +2,15 @@
 
 import json
 import uuid
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
 from anex.core import clock
+from anex.core.actors import system
+from inference.backends import registry
 from jobs.lifecycle import Status
+from jobs.models import Part
 from jobs.storage import keys, store
 from tests.jobs.api import stages
 
@@ -86,10 +89,26 @@ def test_a_running_job_shows_progress_but_no_counts(api, acme):
     stages.part(job, index=0, cost_nano=10_000_001)
     stages.part(job, index=1, success_rows=1, error_rows=2, format_error_rows=3, truncated_rows=4)
     body = poll(api, job)
-    assert body["progress"] == {"rows_done": 20, "rows_total": 100, "spent_cents": 2}
+    assert body["progress"].items() >= {"rows_done": 20, "rows_total": 100, "spent_cents": 2}.items()
     assert [body[name] for name in COUNTS] == [None] * 5
     assert body["approved_at"] is not None
     assert body["charge_cents"] is None
+
+
+def test_a_running_job_shows_its_pace_of_the_last_minute_and_what_is_left_at_that_pace(api, acme):
+    job = stages.running(acme, approved_at=clock.now() - timedelta(hours=1))
+    before = stages.part(job, index=0, success_rows=10)
+    Part.objects.filter(pk=before.pk).update(created_at=clock.now() - timedelta(minutes=2))
+    stages.part(job, index=1, success_rows=30)
+    progress = poll(api, job)["progress"]
+    assert (progress["rows_per_second"], progress["seconds_left"]) == (0.5, 120)
+
+
+def test_a_running_job_says_that_it_waits_for_a_server(api, acme, served):
+    job = stages.running(acme)
+    assert poll(api, job)["progress"]["waits_for_server"] is False
+    registry.switch(enabled=False, model_id=job.model_id, actor=system("test"))
+    assert poll(api, job)["progress"]["waits_for_server"] is True
 
 
 def test_what_was_spent_so_far_is_never_shown_above_the_estimate(api, acme):
@@ -104,7 +123,8 @@ def test_a_finished_job_shows_its_counts_and_charge(api, acme):
     assert body["charge_cents"] == 41
     assert body["partial"] is False
     assert body["data_expires_at"] is not None
-    assert body["progress"] == {"rows_done": 99, "rows_total": 100, "spent_cents": 41}
+    nothing_runs = {"rows_per_second": None, "seconds_left": None, "waits_for_server": False}
+    assert body["progress"] == {"rows_done": 99, "rows_total": 100, "spent_cents": 41, **nothing_runs}
 
 
 def test_a_failed_job_says_why_from_the_store(api, acme):
@@ -142,9 +162,9 @@ def test_a_foreign_id_is_404_like_an_unknown_or_malformed_one(api, globex):
     assert [answer.json() for answer in answers] == [{"detail": "No such job."}] * 3
 
 
-@pytest.mark.parametrize(("make", "reads"), [(stages.quoted, 1), (stages.running, 2), (stages.ended, 1)])
+@pytest.mark.parametrize(("make", "reads"), [(stages.quoted, 1), (stages.running, 3), (stages.ended, 1)])
 def test_a_poll_costs_few_queries(api, acme, django_assert_num_queries, make, reads):
-    """One for the job with its input, one more for the parts of a running job, two for the key and the freeze."""
+    """One for the job with its input, two more for the parts and servers of a running one, two for key and freeze."""
     job = make(acme)
     poll(api, job)
     with django_assert_num_queries(reads + 2):

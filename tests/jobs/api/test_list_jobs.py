@@ -154,7 +154,8 @@ def test_progress_is_each_jobs_own(api, acme):
     first, second, idle = (stages.running(acme) for _ in range(3))
     stages.part(first, cost_nano=30_000_000)
     stages.part(second, index=1, error_rows=5)
-    shown = {job["id"]: job["progress"] for job in listed(api)["data"]}
+    names = ("rows_done", "rows_total", "spent_cents")
+    shown = {job["id"]: {name: job["progress"][name] for name in names} for job in listed(api)["data"]}
     assert shown[str(first.pk)] == {"rows_done": 10, "rows_total": 100, "spent_cents": 3}
     assert shown[str(second.pk)] == {"rows_done": 15, "rows_total": 100, "spent_cents": 1}
     assert shown[str(idle.pk)] == {"rows_done": 0, "rows_total": 100, "spent_cents": 0}

@@ -80,3 +80,11 @@ def test_a_worker_that_dropped_a_cancelled_jobs_chunk_may_finalize_it(acme: Orga
     )
     assert in_hand == []
     assert claim_one(lease, "finalize")
+
+
+def test_workers_at_the_same_model_know_of_each_other(acme: Organization) -> None:
+    approve(validate(submit(acme, "\n".join(chat_line(f"row-{row}") for row in range(3)).encode())))
+    one, other = HandLease(), HandLease()
+    assert claim_one(one, "rows") is not None
+    assert claims.workers_at_models(other) == {"scripted": 1}  # type: ignore[arg-type]
+    assert claims.workers_at_models(one) == {}  # type: ignore[arg-type]

@@ -12,6 +12,9 @@ from anex.core.actors import system
 from billing.selectors import balances
 from inference import catalogue
 from inference.backends import registry
+from inference.catalogue.schema import Model
+from inference.requests.options import RowOptions
+from inference.requests.typed import Reader
 from jobs import storage
 from jobs.models import Chunk
 from jobs.run import claims, context, control, parts, pump, rows
@@ -113,14 +116,19 @@ def test_a_row_that_cannot_be_handled_fails_alone(
     acme: Organization, worker: Pump, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = approve(validate(submit(acme, LINES)))
-    real = rows.requests.parse
+    real = rows.typed.reader
 
-    def parse(text: bytes, **options: Any) -> Any:
-        if b"row-7" in text:
-            raise ZeroDivisionError
-        return real(text, **options)
+    def reader(model: Model, options: RowOptions) -> Reader:
+        read = real(model, options)
 
-    monkeypatch.setattr(rows.requests, "parse", parse)
+        def parse(text: bytes) -> Any:
+            if b"row-7" in text:
+                raise ZeroDivisionError
+            return read(text)
+
+        return parse
+
+    monkeypatch.setattr(rows.typed, "reader", reader)
     worker.start()
     job = wait_for(job, "done")
     assert {line["custom_id"]: line["error_type"] for line in result(job) if line["error"]} == {

@@ -21,8 +21,7 @@ from billing.usage import Span
 from inference.backends import retries
 from jobs import storage
 from jobs.models import Job, Part, Worker
-from jobs.run import cutting
-from jobs.run import pump as pump_module
+from jobs.run import at_hand, cutting
 from jobs.run.pump import Pump
 from jobs.services import cancellations
 from tests.inference.scripted_server import ScriptedServer
@@ -78,7 +77,7 @@ def test_every_row_is_answered_once_in_order_and_charged_once(acme: Organization
 def test_no_chunk_is_read_while_rows_of_many_bytes_wait(
     acme: Organization, engine: Any, pump: Pump, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pump_module, "MAX_BYTES", 1)
+    monkeypatch.setattr(at_hand, "MAX_BYTES", 1)
     monkeypatch.setattr(cutting, "CHUNK_ROWS", 1)
     waiting: list[int] = []
     begin = pump._begin_run

@@ -10,7 +10,7 @@ import pytest
 
 from inference.backends.registry import Server
 from jobs.run.turns import ROWS_OF_A_JOB
-from jobs.run.window import Place, Window
+from jobs.run.window import UNSETTLED_ROWS, Owner, Place, Window
 
 JOB = uuid.uuid4()
 
@@ -190,6 +190,61 @@ def test_a_row_that_leaves_its_place_keeps_its_bytes_and_comes_back_before_new_r
         assert await settled(back)
         assert not await settled(new)
         small.release()
+        assert await settled(new)
+
+    run(steps())
+
+
+def test_a_server_that_throttles_gets_fewer_rows_and_more_again_as_it_answers() -> None:
+    async def steps() -> None:
+        window = window_of(server(concurrency=10))
+        places = [await taken(window) for _ in range(10)]
+        for place in places:
+            place.throttled()  # all of them at once are one sign
+            place.release()
+        places = [await taken(window) for _ in range(7)]
+        more = asyncio.create_task(window.acquire(1))
+        assert not await settled(more)
+        for place in [*places, *places[:1]]:
+            place.proved()
+        places[0].release()
+        assert await settled(more)
+        assert await window.acquire(1)
+
+    run(steps())
+
+
+def test_places_go_to_the_organization_and_then_the_job_with_the_fewest_rows_in_flight() -> None:
+    async def steps() -> None:
+        window, got = window_of(server(concurrency=1)), []
+        big, small = uuid.uuid4(), uuid.uuid4()
+        first = await taken(window)
+
+        async def wait(name: str, owner: Owner) -> None:
+            assert await window.acquire(1, owner=owner)
+            got.append(name)
+
+        names = {"big": Owner(big, JOB), "big, another job": Owner(big, uuid.uuid4()), "small": Owner(small, JOB)}
+        held = [window._of_organization, window._of_job]
+        held[0][big], held[1][JOB] = 3, 3
+        waits = [asyncio.create_task(wait(name, owner)) for name, owner in names.items()]
+        await settled(waits[0])
+        window.update([server(concurrency=9)])
+        first.release()
+        await asyncio.gather(*waits)
+        assert got == ["small", "big, another job", "big"]
+
+    run(steps())
+
+
+def test_no_new_row_is_let_in_while_too_many_are_not_durable() -> None:
+    async def steps() -> None:
+        window = window_of(server(concurrency=2))
+        for _ in range(2 + UNSETTLED_ROWS):
+            (await taken(window)).release()
+        new = asyncio.create_task(window.acquire(1))
+        assert not await settled(new)
+        window.settle(1)
         assert await settled(new)
 
     run(steps())

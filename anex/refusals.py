@@ -75,16 +75,6 @@ class DatabaseAwayMiddleware(MiddlewareMixin):
         return answer
 
 
-class RequestIdMiddleware(MiddlewareMixin):
-    """Gives every answer of the APIs an id that a customer can name; handlers before Django have their own."""
-
-    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        """The same answer."""
-        if request.path.startswith(API_PATHS):
-            response.headers.setdefault("x-request-id", uuid4().hex)
-        return response
-
-
 class NulMiddleware(MiddlewareMixin):
     """Refuses NUL characters outside the body: Postgres takes none, so nothing they name can exist."""
 

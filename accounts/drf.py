@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFieldsSent
 from django.http import Http404
@@ -18,7 +18,6 @@ from anex.core.errors import AnexError, TooLarge, Unauthenticated, Unavailable, 
 
 _UNPROCESSABLE = 422
 _UNAVAILABLE_RETRY_S = 1
-_MISSING: Final = "The Authorization header is missing. Send it as: Authorization: Bearer sk-…"
 
 
 class KeyAuthentication(BaseAuthentication):
@@ -28,7 +27,7 @@ class KeyAuthentication(BaseAuthentication):
         """Raises Unprocessable (422) without a header (reference 001, errors), else as `keys.authenticate`."""
         header = request.META.get("HTTP_AUTHORIZATION")
         if header is None:
-            raise Unprocessable(_MISSING, param="Authorization")
+            raise keys.missing()
         return None, keys.authenticate(header)
 
     def authenticate_header(self, request: Request) -> str:
@@ -70,12 +69,12 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     )
 
 
-def named(error: Exception) -> Exception:
+def named(error: Exception, *, misshapen: type[AnexError] = Unprocessable) -> Exception:
     """Our error for what Django refuses of a request before a view sees it; anything else as it is."""
     if isinstance(error, RequestDataTooBig):
         return TooLarge("The body of this request is too large: files are uploaded, not sent here.")
     if isinstance(error, TooManyFieldsSent):
-        return Unprocessable("The query has too many parameters.")
+        return misshapen("The query has too many parameters.")
     return error
 
 

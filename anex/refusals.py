@@ -1,8 +1,12 @@
-"""Refusals that no view gives: unknown paths, failures of ours, a database that is away, names no table could hold."""
+"""Refusals that no view gives: unknown paths, failures of ours, a database that is away, names no table could hold.
+
+And what every answer of the APIs carries.
+"""
 
 import logging
 from http import HTTPStatus
 from typing import Any
+from uuid import uuid4
 
 from django.core.exceptions import BadRequest
 from django.db import InterfaceError, OperationalError
@@ -43,6 +47,16 @@ def _in_json(request: HttpRequest, status: int, message: str, *, code: str | Non
     if request.path.startswith(OPENAI_PATHS):
         body = {"error": error_object(status, message, code or HTTPStatus(status).name.lower())}
     return JsonResponse(body, status=status) if request.path.startswith(API_PATHS) else None
+
+
+class RequestIdMiddleware(MiddlewareMixin):
+    """Names every answer of the APIs, as raw handlers do."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """The answer with its `x-request-id`."""
+        if request.path.startswith(API_PATHS):
+            response.setdefault("x-request-id", uuid4().hex)
+        return response
 
 
 class DatabaseAwayMiddleware(MiddlewareMixin):

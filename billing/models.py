@@ -143,9 +143,14 @@ class Hold(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            models.Index(fields=["account", "-placed_at", "-id"], name="holds_by_time"),
+            # Of jobs alone: those of requests are no lines of the ledger.
             models.Index(
-                fields=["account", "-settled_at", "-id"], condition=Q(released_nano__gt=0), name="releases_by_time"
+                fields=["account", "-placed_at", "-id"], condition=Q(surface__isnull=True), name="job_holds_by_time"
+            ),
+            models.Index(
+                fields=["account", "-settled_at", "-id"],
+                condition=Q(released_nano__gt=0, surface__isnull=True),
+                name="job_releases_by_time",
             ),
             models.Index(
                 fields=["expires_at"],

@@ -101,7 +101,11 @@ def refusal(verdict: dict[str, Any], asked: Asked, caller: Caller, *, today: dat
                 retry_after=1,
             )
         case "model_busy":
-            return model_busy(asked.model, verdict["limit"])
+            return TooManyRequests(
+                f"The model '{asked.model}' answers {verdict['limit']:,} requests at once, and does. "
+                "Try again in a second.",
+                retry_after=1,
+            )
     try:
         caller.require_scope(asked.scope)
         caller.require_surface(asked.plan_surface)
@@ -109,13 +113,6 @@ def refusal(verdict: dict[str, Any], asked: Asked, caller: Caller, *, today: dat
     except AnexError as error:
         return error
     raise ValueError(f"{verdict} is no verdict")
-
-
-def model_busy(model: str, limit: int) -> TooManyRequests:
-    """The 429 of a model that answers as many requests as it may at once."""
-    return TooManyRequests(
-        f"The model '{model}' answers {limit:,} requests at once, and does. Try again in a second.", retry_after=1
-    )
 
 
 def bound(*, body_bytes: int, messages: int, output_cap: int, context_tokens: int, media: Usage = NOTHING) -> Usage:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connections
-from psycopg import InterfaceError, OperationalError
+from psycopg import InterfaceError, InternalError, OperationalError, ProgrammingError
 from psycopg.conninfo import make_conninfo
 from psycopg.errors import LockNotAvailable
 from psycopg_pool import AsyncConnectionPool
@@ -23,8 +23,12 @@ PATIENCE_S = 4.0
 RECONNECT_S = 1.0
 
 
+# Of these none has to do with what was asked: a server that is gone, full, read only, or not migrated yet.
+_AWAY = (OperationalError, InterfaceError, InternalError, ProgrammingError)
+
+
 class Away(Exception):
-    """The database did not answer; with `sent`, what was asked may have happened."""
+    """The database did not answer, or cannot just now; with `sent`, what was asked may have happened."""
 
     def __init__(self, why: str, *, sent: bool) -> None:
         super().__init__(why)
@@ -61,7 +65,8 @@ class Database:
     async def ask(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """The rows of one statement; Away where there is no connection or no answer, else what psycopg raises.
 
-        A row that somebody else keeps locked for too long is LockNotAvailable: the statement did nothing.
+        What it raises has to do with the values, and would be raised for them again. A row that somebody else keeps
+        locked for too long is LockNotAvailable: the statement did nothing.
         """
         sent = False
         try:
@@ -70,7 +75,7 @@ class Database:
                 return await (await connection.execute(statement, values)).fetchall()
         except LockNotAvailable:
             raise
-        except (OperationalError, InterfaceError, TimeoutError) as error:
+        except (*_AWAY, TimeoutError) as error:
             self._mend()
             raise Away(type(error).__name__, sent=sent) from error
 

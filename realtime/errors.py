@@ -14,6 +14,7 @@ from anex.core.errors import (
 from anex.core.openai_errors import error_object
 from anex.core.retrying import Headers, headers
 from inference.backends.faults import Throttled, UpstreamError
+from inference.backends.retries import LONGEST_RETRY_AFTER_S
 from inference.requests.profiles import Profile
 
 __all__ = ["Headers", "as_object", "body", "headers", "request_id", "shown"]
@@ -31,7 +32,7 @@ def shown(error: BaseException) -> AnexError:
     if isinstance(error, AnexError):
         return error
     if isinstance(error, Throttled):
-        wait = max(1, round(error.retry_after_s or 1))
+        wait = max(1, round(min(error.retry_after_s or 1, LONGEST_RETRY_AFTER_S)))
         return TooManyRequests("The model's servers are busy. Try again as Retry-After says.", retry_after=wait)
     if isinstance(error, UpstreamError):
         return UpstreamFailed("The model's server failed to answer. Nothing is charged; try again.")

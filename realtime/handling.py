@@ -26,7 +26,6 @@ from realtime.threads import aside, in_thread
 
 log = logging.getLogger(__name__)
 
-_MISSING: Final = "The Authorization header is missing. Send it as: Authorization: Bearer sk-…"
 _UNANSWERABLE: Final = 422
 _INPUTS: Final[dict[Task, Field]] = {"chat": "messages", "embed": "input", "decide": "state"}
 
@@ -66,14 +65,17 @@ async def read_request(
     *,
     decodes: bool = False,
 ) -> tuple[Offer, R]:
-    """The model a body names and the request it holds, or the refusal; nobody without a key learns more than that."""
+    """The model a body names and the request it holds, or the refusal; nobody without a key learns more than that.
+
+    Nor is a long body kept for them.
+    """
     header = exchange.header(b"authorization")
     if header is None and exchange.profile.offered_as == "native":
-        raise Unprocessable(_MISSING, param="Authorization")
+        raise keys.missing()
     keys.credential(header)
     named: list[str] = []
     try:
-        raw = await exchange.body(decodes=decodes)
+        raw = await exchange.body(lambda: _check_key(header, None), decodes=decodes)
         body = await aside(exchange.is_long, bodies.decode, raw, profile=exchange.profile)
         named.append(bodies.model_id(body, profile=exchange.profile))
         offer = offers.find(named[0], task, profile=exchange.profile, servers=house.servers)

@@ -22,6 +22,11 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 BODY_S: Final = 300.0
 # A zstd frame may ask its reader to remember 2 ** this many bytes.
 _WINDOW_LOG: Final = 25
+# Compressed bodies may be made of several, one behind the other: each costs a copy of the rest.
+_MOST_PIECES: Final = 100
+
+
+Vouch = Callable[[], Awaitable[None]]
 
 
 class ClientGone(Exception):
@@ -50,11 +55,12 @@ class Exchange:
         if self.scope["method"] not in methods:
             raise MethodNotAllowed(*methods)
 
-    async def body(self, *, decodes: bool = False) -> bytes:
+    async def body(self, vouch: Vouch, *, decodes: bool = False) -> bytes:
         """The body as JSON text; with `decodes` it may be compressed.
 
-        Raises TooLarge (413), also for what is too large once decompressed, WrongMediaType (415), TimedOut (408),
-        ClientGone.
+        `vouch` raises for a client that nothing long is kept for: it is asked once there is, and before anything is
+        decompressed. Raises TooLarge (413), also for what is too large once decompressed, WrongMediaType (415),
+        TimedOut (408), ClientGone.
         """
         kind = self.header(b"content-type")
         if kind is not None and kind.partition(";")[0].strip().lower() != "application/json":
@@ -65,21 +71,25 @@ class Exchange:
             raise WrongMediaType(f"The body is compressed in a way that is not taken here: {taken}.")
         try:
             async with asyncio.timeout(BODY_S):
-                raw = await self._read()
+                raw = await self._read(vouch)
         except TimeoutError:
             raise TimedOut(f"The body was not complete within {BODY_S:g} seconds.") from None
         if encoding != "identity":
+            await vouch()
             raw = await asyncio.to_thread(self._decoded, raw, encoding)
         self.is_long = len(raw) > LONG_BYTES
         return raw
 
-    async def _read(self) -> bytes:
+    async def _read(self, vouch: Vouch) -> bytes:
         most = self.profile.max_body_bytes
         told = self.header(b"content-length") or ""
         if told.isdigit() and int(told) > most:
             raise self._too_large()
-        pieces, size, more = [], 0, True
+        pieces, size, more, vouched = [], 0, True, False
         while more:
+            if size > LONG_BYTES and not vouched:
+                await vouch()
+                vouched = True
             event = await self.receive()
             if event["type"] == "http.disconnect":
                 raise ClientGone
@@ -91,21 +101,22 @@ class Exchange:
         return pieces[0] if len(pieces) == 1 else await aside(size > LONG_BYTES, b"".join, pieces)
 
     def _decoded(self, raw: bytes, encoding: str) -> bytes:
-        most = self.profile.max_body_bytes
-        try:
-            if encoding == "gzip":
-                unzip = zlib.decompressobj(wbits=31)
-                decoded, whole = unzip.decompress(raw, most + 1), unzip
-            else:
-                unpack = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
-                decoded, whole = unpack.decompress(raw, most + 1), unpack  # type: ignore[assignment]
-        except (zlib.error, zstd.ZstdError):
-            raise self.profile.misshapen(f"The body is not {encoding}, which its Content-Encoding says.") from None
-        if len(decoded) > most:
-            raise self._too_large()
-        if not whole.eof:
-            raise self.profile.misshapen(f"The body ends before its {encoding} does.")
-        return decoded
+        most, rest = self.profile.max_body_bytes, raw
+        decoded: bytes = b""
+        for _ in range(_MOST_PIECES):
+            unpack = _decompressor(encoding)
+            try:
+                decoded += unpack.decompress(rest, most + 1 - len(decoded))
+            except (zlib.error, zstd.ZstdError):
+                raise self.profile.misshapen(f"The body is not {encoding}, which its Content-Encoding says.") from None
+            if len(decoded) > most:
+                raise self._too_large()
+            if not unpack.eof:
+                raise self.profile.misshapen(f"The body ends before its {encoding} does.")
+            rest = unpack.unused_data
+            if not rest:
+                return decoded
+        raise self.profile.misshapen(f"The body is more than {_MOST_PIECES} pieces of {encoding}.")
 
     def _too_large(self) -> TooLarge:
         return TooLarge(f"The body of a request is at most {self.profile.max_body_bytes // 1024 // 1024} MiB.")
@@ -135,6 +146,12 @@ class Exchange:
         self.answered = True
         told = [*headers, (b"x-request-id", self.request_id.encode())]
         await self.send({"type": "http.response.start", "status": status, "headers": told})
+
+
+def _decompressor(encoding: str) -> Any:
+    if encoding == "gzip":
+        return zlib.decompressobj(wbits=31)
+    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
 
 
 class Watched:

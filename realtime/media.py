@@ -23,8 +23,10 @@ from inference.refusals import RowError, row_error
 from inference.requests.bodies import refused
 from inference.requests.profiles import Profile
 
-# Requests whose media is fetched at once in this process; further ones wait.
-_threads: Final = ThreadPoolExecutor(16, thread_name_prefix="realtime-media")
+# Requests whose media is fetched at once in this process; further ones wait. A slow host keeps a thread for minutes.
+_fetching: Final = ThreadPoolExecutor(128, thread_name_prefix="realtime-fetch")
+# Those whose media is read. Of their own: what is there does not wait for what is still to come.
+_reading: Final = ThreadPoolExecutor(16, thread_name_prefix="realtime-media")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,12 @@ async def prepare(parts: tuple[MediaPart, ...], *, model: Model, profile: Profil
 
     When the request is cancelled, what is under way stops soon.
     """
-    stopped = threading.Event()
+    stopped, loop = threading.Event(), asyncio.get_running_loop()
     try:
-        work = asyncio.get_running_loop().run_in_executor(_threads, _prepare, parts, model, stopped)
-        return await work
+        if any(part.url is not None for part in parts):
+            fetch = Fetch(model, lambda: not stopped.is_set())
+            parts = await loop.run_in_executor(_fetching, fetch.all, parts)
+        return Ready(parts, await loop.run_in_executor(_reading, _read, parts, model))
     except RowError as error:
         raise refused(error, profile) from None
     finally:
@@ -52,7 +56,7 @@ async def prepare(parts: tuple[MediaPart, ...], *, model: Model, profile: Profil
 
 async def check_pictures(parts: tuple[MediaPart, ...], *, profile: Profile) -> None:
     """Raise the 400 that names the first picture that cannot be decoded: what a server refuses may be one."""
-    fault = await asyncio.get_running_loop().run_in_executor(_threads, _damage, parts)
+    fault = await asyncio.get_running_loop().run_in_executor(_reading, _damage, parts)
     if fault:
         raise refused(fault, profile)
 
@@ -66,13 +70,12 @@ def _damage(parts: tuple[MediaPart, ...]) -> RowError | None:
     return None
 
 
-def _prepare(parts: tuple[MediaPart, ...], model: Model, stopped: threading.Event) -> Ready:
-    whole = Fetch(model, lambda: not stopped.is_set()).all(parts)
+def _read(parts: tuple[MediaPart, ...], model: Model) -> Usage:
     patience = Patience()
     items = Usage()
-    for part in whole:
+    for part in parts:
         items += _checked(part, model, patience)
-    return Ready(whole, items)
+    return items
 
 
 def _checked(part: MediaPart, model: Model, patience: Patience) -> Usage:

@@ -10,7 +10,7 @@ from billing.pricing import PriceCard
 from inference import catalogue
 from inference.catalogue.schema import Model, Task
 from inference.requests.profiles import Profile
-from realtime.models.document import is_offered
+from realtime.models.document import is_meant_for, is_offered
 from realtime.servers import Servers
 
 _CALLS: Final[dict[Task, str]] = {"chat": "/chat/completions", "embed": "/embeddings", "decide": "/systemone"}
@@ -32,7 +32,7 @@ def find(model_id: str, task: Task, *, profile: Profile, servers: Servers) -> Of
     model = catalogue.get(model_id)
     if model is None:
         raise unknown(model_id)
-    if model.task != task and not (profile.offered_as == "native" and model.task == "chat"):
+    if model.task != task and is_meant_for(model, profile):
         there = f"POST {profile.name}{_CALLS[model.task]}"
         raise InvalidRequest(f"model '{model_id}' is served by {there}", param="model")
     card = price_cards.current(model_id)

@@ -26,7 +26,7 @@ EVERY_S: Final = 2.0
 # A server that failed so often in a row is left alone for a while; then one request tries it.
 FAILURES: Final = 5
 REST_S: Final = 10.0
-# A server that answers so many looks in a row with silence, and no request meanwhile, is not there.
+# A server that answers so many looks in a row with silence, and sends nothing else meanwhile, is not there.
 SILENCES: Final = 3
 
 
@@ -60,11 +60,15 @@ class Lease:
         load.in_flight += 1
         load.is_tried |= self._tries
 
+    def heard(self) -> None:
+        """The server sends: it may be too busy for looks, but it is there."""
+        self._load.silences = 0
+
     def worked(self) -> None:
         """The server gave an answer, or a refusal of the request."""
         self.drop()
+        self.heard()
         self._load.failures = 0
-        self._load.silences = 0
 
     def failed(self, error: UpstreamError) -> None:
         """The server is at fault. Being asked to wait is none, and what a schema broke breaks on every server."""

@@ -39,9 +39,11 @@ class Writer:
         self._queue: deque[Ended] = deque()
         self._unacknowledged: dict[str, Ended] = {}
         self._unconfirmed: dict[str, Ended] = {}
+        self._locked: list[Ended] = []
         self._waiting: dict[str, asyncio.Future[None]] = {}
         self._filled = asyncio.Event()
         self._written = asyncio.Event()
+        self._found_locked = asyncio.Event()
         self._hurried = asyncio.Event()
         self._closing = asyncio.Event()
 
@@ -80,6 +82,7 @@ class Writer:
         """Write and confirm until closed and empty."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._write_all())
+            tasks.create_task(self._write_locked())
             tasks.create_task(self._confirm_all())
 
     def close(self) -> None:
@@ -99,6 +102,7 @@ class Writer:
     def _wake(self) -> None:
         self._filled.set()
         self._written.set()
+        self._found_locked.set()
 
     def _is_done(self) -> bool:
         return self._closing.is_set() and not self._unacknowledged
@@ -135,15 +139,28 @@ class Writer:
 
     async def _write_apart(self, group: list[Ended], error: Exception) -> None:
         """One that the database refuses, or whose account is locked, keeps no other from being settled."""
-        if len(group) > 1:
+        accounts = _by_account(group)
+        if len(accounts) > 1:
+            for part in accounts:
+                await self._write(part)
+        elif isinstance(error, LockNotAvailable):
+            self._locked += group
+            self._found_locked.set()
+        elif len(group) > 1:
             for ended in group:
                 await self._write([ended])
-            return
-        if isinstance(error, LockNotAvailable):
-            self._enqueue(group[0])
-            return
-        self._acknowledge(group)
-        log.error("cannot be settled (%s): %s", error, msgspec.json.encode(group[0]).decode())
+        else:
+            self._acknowledge(group)
+            log.error("cannot be settled (%s): %s", error, msgspec.json.encode(group[0]).decode())
+
+    async def _write_locked(self) -> None:
+        """Those of locked accounts, which are waited for here: behind them nobody else waits."""
+        while not self._is_done():
+            await self._found_locked.wait()
+            self._found_locked.clear()
+            group, self._locked = self._locked, []
+            for part in _by_account(group):
+                await self._write(part)
 
     def _note(self, group: list[Ended], rows: list[tuple[str, str, int]]) -> None:
         nothing = {source for source, outcome, _ in rows if outcome == "nothing"}
@@ -191,6 +208,14 @@ class Writer:
     def _free(self, source: str) -> None:
         if (future := self._waiting.pop(source, None)) and not future.done():
             future.set_result(None)
+
+
+def _by_account(group: list[Ended]) -> list[list[Ended]]:
+    """Apart by whose they are; each alone where that is not known."""
+    parts: dict[str, list[Ended]] = {}
+    for ended in group:
+        parts.setdefault(ended.organization or ended.source, []).append(ended)
+    return list(parts.values())
 
 
 def _log_losses(group: list[Ended], rows: list[tuple[str, str, int]]) -> None:

@@ -2,12 +2,9 @@
 
 import asyncio
 import logging
-from collections import Counter
 from contextlib import suppress
-from functools import partial
 
 from anex.core.usage import Usage
-from billing import requests
 from billing.pricing import PriceCard
 from billing.requests import Ended
 from realtime.admission import Admission
@@ -31,7 +28,6 @@ class Till:
         self._writer = Writer(self._database)
         self._admission = Admission(self._database, self._holder, self._writer)
         self._open: dict[str, Meter] = {}
-        self._by_model: Counter[str] = Counter()
         self._renewing: asyncio.Task[None] | None = None
         self._writing: asyncio.Task[None] | None = None
 
@@ -52,19 +48,8 @@ class Till:
 
         `model_limit` is how many requests of the model all processes take at once (429 beyond it).
         """
-        model = card.model
-        if model_limit is not None and self._by_model[model] >= model_limit:
-            # No need to ask: the others' requests only come on top.
-            raise requests.model_busy(model, model_limit)
-        self._by_model[model] += 1
-        try:
-            admitted = await self._admission.admit(
-                header, surface=surface, card=card, most=most, model_limit=model_limit
-            )
-        except BaseException:
-            self._by_model[model] -= 1
-            raise
-        meter = Meter(admitted, partial(self._settle, model), self._freed)
+        admitted = await self._admission.admit(header, surface=surface, card=card, most=most, model_limit=model_limit)
+        meter = Meter(admitted, self._settle, self._freed)
         self._open[admitted.source] = meter
         return meter
 
@@ -91,7 +76,6 @@ class Till:
                 async with asyncio.timeout(FREED_S):
                     await self._writer.written(admitted.source)
 
-    def _settle(self, model: str, ended: Ended) -> None:
+    def _settle(self, ended: Ended) -> None:
         del self._open[ended.source]
-        self._by_model[model] -= 1
         self._writer.put(ended)

@@ -20,16 +20,18 @@ Written = Callable[[Server], Awaitable[bytes]]
 
 
 class Begun:
-    """An answer whose first bytes are there."""
+    """An answer whose first bytes are there; `heard` is called with each block of it."""
 
     def __init__(self, stream: Stream, first: bytes) -> None:
         self._stream = stream
         self._first = first
+        self.heard: Callable[[], None] = _nothing
 
     async def blocks(self) -> AsyncIterator[bytes]:
         """All bytes as they come; raises `UpstreamError` where they break off."""
         block = self._first
         while block:
+            self.heard()
             yield block
             block = await self._stream.read()
 
@@ -69,6 +71,7 @@ class Upstream:
                 raise
 
         lease, (opened, begun) = await self._first(model_id, begin)
+        begun.heard = lease.heard
         try:
             yield begun
         except UpstreamError as error:
@@ -102,6 +105,10 @@ class Upstream:
             except BaseException:
                 lease.drop()
                 raise
+
+
+def _nothing() -> None:
+    pass
 
 
 async def _begun(stream: Stream) -> Begun:

@@ -23,6 +23,7 @@ def visitor() -> Client:
 def test_unknown_paths_of_the_api_are_refused_in_json(visitor, method, path):
     answer = visitor.generic(method, f"/batch/v1/{path}")
     assert (answer.status_code, answer.json()) == (404, {"detail": "There is no such endpoint."})
+    assert answer.headers["x-request-id"]
 
 
 @pytest.mark.parametrize("path", ["/v1/", "/v1/nothing", "/v1/%00", "/openai/v1/models"])
@@ -37,6 +38,13 @@ def test_unknown_paths_for_openais_clients_are_refused_as_they_read_it(visitor, 
     }
 
 
+@pytest.mark.parametrize("path", ["/v1/nothing", "/v1/usage", "/realtime/v1/nothing", "/batch/v1/jobs"])
+def test_every_answer_of_the_apis_has_an_id_of_its_own(visitor, path):
+    ids = {visitor.get(path).headers["x-request-id"] for _ in range(2)}
+    assert len(ids) == 2
+    assert "x-request-id" not in visitor.get("/dashboard").headers
+
+
 MANY = "&".join(f"a{number}=1" for number in range(1500))
 
 
@@ -45,7 +53,7 @@ def test_a_query_of_too_many_parameters_is_refused_in_the_form_of_the_surface(vi
     listed = visitor.get(f"/batch/v1/jobs?{MANY}", headers=key)
     assert (listed.status_code, listed.json()) == (422, {"detail": "The query has too many parameters."})
     used = visitor.get(f"/v1/usage?{MANY}", headers=key)
-    assert (used.status_code, used.json()["error"]["code"]) == (400, "bad_request")
+    assert (used.status_code, used.json()["error"]["code"]) == (400, "invalid_request")
     assert visitor.get(f"/jobs?{MANY}").headers["content-type"].startswith("text/html")
 
 

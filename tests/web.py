@@ -17,7 +17,7 @@ from tests.stack import accepts, send
 
 
 class Web:
-    """uvicorn in a process of its own, with everything it logs in a file."""
+    """A web process with everything it logs in a file."""
 
     def __init__(self, log: Path) -> None:
         self.log, self.port = log, free_port()
@@ -25,7 +25,7 @@ class Web:
         address = urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{tests}"))
         with log.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "uvicorn", "anex.asgi:application", "--port", str(self.port)],
+                [sys.executable, "-m", "anex.serve", "--port", str(self.port)],
                 cwd=BASE_DIR,
                 env={
                     **os.environ,

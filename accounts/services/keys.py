@@ -25,7 +25,15 @@ from accounts.selectors import plans
 from accounts.services import audit, names
 from anex.core import clock
 from anex.core.actors import Actor
-from anex.core.errors import Conflict, Forbidden, InvalidRequest, NotFound, Unauthenticated, Unavailable
+from anex.core.errors import (
+    Conflict,
+    Forbidden,
+    InvalidRequest,
+    NotFound,
+    Unauthenticated,
+    Unavailable,
+    Unprocessable,
+)
 
 MAX_OVERLAP = timedelta(days=30)
 
@@ -37,6 +45,7 @@ _ID_ALONE = re.compile(rf"(?:sk-)?[A-Za-z0-9]{{{_ID_LENGTH}}}")
 _LAST_USED_GRAIN = timedelta(minutes=1)
 
 _INVALID: Final = "The API key is invalid or no longer active."
+_MISSING: Final = "The Authorization header is missing. Send it as: Authorization: Bearer sk-…"
 _NO_KEY: Final = "Send your API key as the header Authorization: Bearer sk-…"
 _KEY_ID: Final = (
     "This is a key id, not a key. Send the whole key that was shown when it was created; it starts with sk-."
@@ -153,6 +162,11 @@ def credential(header: str | None) -> tuple[str, bytes]:
 def invalid() -> Unauthenticated:
     """The 401 of a key that opens nothing; it does not say why."""
     return Unauthenticated(_INVALID)
+
+
+def missing() -> Unprocessable:
+    """The 422 of a request without the header, where that is no 401 (reference 001, errors)."""
+    return Unprocessable(_MISSING, param="Authorization")
 
 
 def suspended() -> Forbidden:

@@ -40,6 +40,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "anex.refusals.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "anex.refusals.NulMiddleware",
     "anex.refusals.DatabaseAwayMiddleware",

@@ -54,12 +54,12 @@ def spectacular(public_url: str) -> dict[str, Any]:
     """The settings, for an installation that clients reach at `public_url`."""
     return {
         "OAS_VERSION": "3.1.0",
-        "TITLE": "Anex batch inference API",
+        "TITLE": "Anex inference API",
         "VERSION": "1",
         "DESCRIPTION": (
             "Send a file of requests to an open model, see what it will cost at most, approve it, and download one "
-            "file with an answer per row.\n\n"
-            "The calls in their usual order: createInput and the upload of the file, createJob, getJob until the "
+            "file with an answer per row. Or send one request and have its answer at once: see realtime and openai.\n\n"
+            "A job's calls in their usual order: createInput and the upload of the file, createJob, getJob until the "
             "status is `cost_ready`, approveJob, getJob until it is `done`, getJobResult for a download link. "
             "The estimate that is approved is held from the prepaid credits and is the most that is charged.\n" + _FILES
         ),

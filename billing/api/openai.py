@@ -1,8 +1,5 @@
 """Views of the OpenAI-compatible host: key authentication, and errors as `{"error": {"message", "type", "code"}}`."""
 
-from typing import Any
-from uuid import uuid4
-
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,7 +8,7 @@ from rest_framework.views import APIView
 from accounts.callers import Caller
 from accounts.drf import KeyAuthentication, named, sentence
 from accounts.services import keys
-from anex.core.errors import AnexError, Unauthenticated
+from anex.core.errors import AnexError, InvalidRequest, Unauthenticated
 from anex.core.openai_errors import error_object
 
 
@@ -30,15 +27,9 @@ class OpenAIView(APIView):
     # The generated description is the batch API's.
     schema = None
 
-    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
-        """Names the request, as every answer of this host does."""
-        response = super().finalize_response(request, response, *args, **kwargs)
-        response["x-request-id"] = uuid4().hex
-        return response
-
     def handle_exception(self, exc: Exception) -> Response:
         """Every refusal in OpenAI's shape."""
-        exc = named(exc)
+        exc = named(exc, misshapen=InvalidRequest)
         if isinstance(exc, AnexError):
             return _render(exc.status, exc.message, exc.code, exc)
         if isinstance(exc, APIException):

@@ -1,4 +1,7 @@
-"""The ledger as its organization reads it: transfers, holds and releases in one order of time, page by page."""
+"""The ledger as its organization reads it: transfers, holds and releases in one order of time, page by page.
+
+A realtime request is one line, its charge: it is held for seconds, and shown as held only meanwhile.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,24 +17,37 @@ from billing.ledger import KINDS, Cursor, Entry, Filter, Totals
 _TRANSFERS = """
     SELECT t.at, 1 AS rank, t.id, t.kind, t.source, t.reason, t.actor,
         {sign} t.amount_nano AS amount_nano,
-        CASE t.kind WHEN 'charge' THEN -t.amount_nano ELSE 0 END AS held_nano,
+        CASE WHEN t.kind = 'charge' AND NOT starts_with(t.source, 'req:') THEN -t.amount_nano ELSE 0 END AS held_nano,
         t.balance_after_nano AS balance_nano
     FROM billing_transfer t WHERE t.{side}_id = %(account)s AND t.kind = ANY(%(kinds)s)
 """
 _HOLDS = """
     SELECT h.placed_at AS at, 0 AS rank, h.id, 'hold' AS kind, h.source, '' AS reason, h.actor,
         0::bigint AS amount_nano, h.amount_nano AS held_nano, NULL::bigint AS balance_nano
-    FROM billing_hold h WHERE h.account_id = %(account)s AND 'hold' = ANY(%(kinds)s)
+    FROM billing_hold h WHERE h.account_id = %(account)s AND 'hold' = ANY(%(kinds)s) AND {which}
 """
+_OF_JOBS = "h.surface IS NULL"
+_OF_OPEN_REQUESTS = "h.surface IS NOT NULL AND h.settled_at IS NULL AND h.holder_id IS NOT NULL"
 _RELEASES = """
     SELECT h.settled_at AS at, 2 AS rank, h.id, 'release' AS kind, h.source, '' AS reason, h.actor,
         0::bigint AS amount_nano, -h.released_nano AS held_nano, NULL::bigint AS balance_nano
     FROM billing_hold h WHERE h.account_id = %(account)s AND h.released_nano > 0 AND 'release' = ANY(%(kinds)s)
+        AND h.surface IS NULL
+"""
+# What a charge of a request was for.
+_NAMED = """
+    SELECT e.at, e.rank, e.id, e.kind, e.source, coalesce(u.surface || ' on ' || u.model_id, e.reason), e.actor,
+        e.amount_nano, e.held_nano, e.balance_nano
+    FROM ({entries}) AS e
+        LEFT JOIN billing_usagerecord u
+            ON starts_with(e.source, 'req:') AND u.source = regexp_replace(e.source, ':capture$', '')
+    ORDER BY e.at DESC, e.rank DESC, e.id DESC
 """
 _BRANCHES = (
     (_TRANSFERS.format(sign="", side="credit"), "t.at", 1, "t.id"),
     (_TRANSFERS.format(sign="-", side="debit"), "t.at", 1, "t.id"),
-    (_HOLDS, "h.placed_at", 0, "h.id"),
+    (_HOLDS.format(which=_OF_JOBS), "h.placed_at", 0, "h.id"),
+    (_HOLDS.format(which=_OF_OPEN_REQUESTS), "h.placed_at", 0, "h.id"),
     (_RELEASES, "h.settled_at", 2, "h.id"),
 )
 
@@ -51,6 +67,7 @@ def page(organization_id: UUID, wanted: Filter, *, size: int, before: Cursor | N
         older = f" AND {at} <= %(at)s AND ({at}, {rank}, {key}) < (%(at)s, %(rank)s, %(id)s)" if before else ""
         branches.append(f"({select}{_between(at)}{older} ORDER BY {at} DESC, {key} DESC LIMIT %(limit)s)")
     query = f"{' UNION ALL '.join(branches)} ORDER BY at DESC, rank DESC, id DESC LIMIT %(limit)s"
+    query = _NAMED.format(entries=query)
     parameters = _parameters(organization_id, wanted) | {"limit": size + 1}
     if before:
         parameters |= {"at": before.at, "rank": before.rank, "id": before.id}

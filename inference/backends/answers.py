@@ -76,7 +76,7 @@ def retry_after_s(headers: Mapping[str, str], *, now: datetime) -> float | None:
         return seconds
     try:
         date = email.utils.parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return max(0.0, ((date if date.tzinfo else date.replace(tzinfo=UTC)) - now).total_seconds())
 

@@ -31,6 +31,7 @@ _PARAMETERS: Final = frozenset(
     | {"tool_choice", "parallel_tool_calls", "reasoning", "reasoning_effort", "chat_template_kwargs"}
 )
 _OF_TOOLS: Final = ("tool_choice", "parallel_tool_calls")
+_OF_THINKING: Final = ("reasoning", "reasoning_effort", "chat_template_kwargs")
 _KNOWN: Final = _PARAMETERS | {"model", "messages", "stream", "stream_options", "n", "structured_outputs"}
 _NO_JOB: Final = RowOptions()
 
@@ -139,6 +140,8 @@ def _check_fields(body: dict[str, Any], model: Model, profile: Profile) -> None:
     for name, value in body.items():
         # Without tools these say nothing; frameworks send them all the same.
         idle = name in _OF_TOOLS or (name == "tools" and value == [])
+        # Of a model that does not think these can only ask for what is so anyway: their readers refuse all else.
+        idle |= name in _OF_THINKING and model.reasoning == "none"
         if name in _PARAMETERS and name not in taken and value is not None and not idle:
             raise row_error("parameter_not_supported", f"body.{name}", model=model.id)
     count = body.get("n")

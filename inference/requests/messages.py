@@ -60,14 +60,15 @@ def _extras(message: dict[str, Any], at: str, role: str) -> dict[str, Any]:
         extras[key] = text
     if thought := extras.get("reasoning_content") or extras.get("reasoning"):
         extras |= {"reasoning_content": thought, "reasoning": thought}
-    if role == "assistant" and message.get("tool_calls") is not None:
+    # Servers and libraries write a list of none where no call was made.
+    if role == "assistant" and message.get("tool_calls") not in (None, []):
         extras["tool_calls"] = _tool_calls(message["tool_calls"], f"{at}.tool_calls")
     return extras
 
 
 def _tool_calls(calls: object, at: str) -> list[dict[str, Any]]:
-    if not isinstance(calls, list) or not calls:
-        raise row_error("wrong_type", at, expected="a non-empty array of tool calls")
+    if not isinstance(calls, list):
+        raise row_error("wrong_type", at, expected="an array of tool calls")
     return [_tool_call(call, f"{at}[{index}]") for index, call in enumerate(calls)]
 
 

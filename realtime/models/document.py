@@ -10,7 +10,7 @@ from billing.pricing import PriceCard
 from inference.catalogue.schema import HubWeights, Model
 from inference.requests.profiles import V1, Profile
 from realtime.models.media import input_modality
-from realtime.models.parameters import descriptors
+from realtime.models.parameters import descriptors, longest_answer
 from realtime.models.prices import output_prices
 
 SCHEMA_VERSION: Final = "2.4"
@@ -18,15 +18,18 @@ OWNER: Final = "anex"
 _QUANTIZATIONS: Final = frozenset(
     {"int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8", "mxfp8", "fp16", "bf16", "fp32"}
 )
-_MOST_OUTPUT: Final = 32_768
 
 Cards = Mapping[str, PriceCard]
 
 
+def is_meant_for(model: Model, profile: Profile) -> bool:
+    """Whether the model names the surface."""
+    return model.realtime is not None and profile.offered_as in model.realtime.surfaces
+
+
 def is_offered(model: Model, card: PriceCard | None, profile: Profile) -> bool:
     """Whether a surface serves the model: it names the surface, and its realtime price is known."""
-    named = model.realtime is not None and profile.offered_as in model.realtime.surfaces
-    return named and card is not None and card.realtime is not None
+    return is_meant_for(model, profile) and card is not None and card.realtime is not None
 
 
 def provider_list(models: Iterable[Model], cards: Cards) -> dict[str, Any]:
@@ -81,12 +84,11 @@ def _output(model: Model, card: PriceCard) -> dict[str, Any]:
     parameters = descriptors(model)
     if model.task == "embed":
         return {"type": "embeddings", "supported_parameters": parameters}
-    length = min(model.max_output_tokens or _MOST_OUTPUT, _MOST_OUTPUT)
     return {
         "type": "text",
         "supported_parameters": parameters,
         "streaming": True,
-        "max_length": {"value": length, "unit": "token"},
+        "max_length": {"value": longest_answer(model), "unit": "token"},
         "pricing": output_prices(card, thinks=model.reasoning != "none"),
     }
 

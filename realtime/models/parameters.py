@@ -39,9 +39,14 @@ def descriptors(model: Model) -> dict[str, dict[str, Any]]:
     return {name: _descriptor(name, model) for name in names}
 
 
+def longest_answer(model: Model) -> int:
+    """The most tokens a request may ask for."""
+    return min(model.max_output_tokens or _MOST_OUTPUT, _MOST_OUTPUT)
+
+
 def _descriptor(name: str, model: Model) -> dict[str, Any]:
     if name in ("max_tokens", "max_completion_tokens"):
-        return {"type": "integer", "min": 1, "max": min(model.max_output_tokens or _MOST_OUTPUT, _MOST_OUTPUT)}
+        return {"type": "integer", "min": 1, "max": longest_answer(model)}
     if name == "dimensions" and model.embedding:
         return {"type": "integer", "min": model.embedding.min_dimensions, "max": model.embedding.dimensions}
     return _FIXED[name]

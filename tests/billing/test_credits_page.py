@@ -10,11 +10,14 @@ from django.db import connection
 from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
 
+from accounts.models import ApiKey
+from accounts.services import keys
 from anex.core import clock
 from anex.core.actors import system
 from anex.core.money import NANO_PER_DOLLAR, cents_to_nano
 from billing import csv_export
 from billing.models import Hold
+from billing.requests import ADMIT, RENEW, SETTLE, Asked, Ended, as_json
 from billing.selectors import balances, ledger, statements
 from billing.services import corrections, credit_limits, grants, holds
 from billing.views import credits as page
@@ -86,6 +89,39 @@ def test_page_shows_holds_charges_and_releases_with_the_running_balance(ada, acm
     html = ada.get("/credits").content.decode()
     for shown in ("$8.50", "-$1.50", "+$10.00", f'href="/jobs/{JOB}"', "$0.00"):
         assert shown in html
+
+
+def ask(statement, *values):
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchone()
+
+
+def request(organization, name, *, charge=None):
+    """A realtime request that was admitted and, with a charge, settled."""
+    made = keys.create(organization_id=organization.pk, name=name, actor=ACTOR)
+    digest = bytes(ApiKey.objects.get(pk=made.id).secret_sha256)
+    asked = Asked(f"req:{name}", "chat", "text:write", "chat", "scripted", 1_000)
+    ask(ADMIT, made.id, digest, clock.now(), ask(RENEW, None, 30)[0], 8, 3600, as_json([asked]))
+    if charge is not None:
+        facts = {"organization": str(organization.pk), "key": made.id, "surface": "chat", "model": "scripted"}
+        status = "answered" if charge else "refused"
+        ask(SETTLE, as_json([Ended(source=f"req:{name}", amount=1_000, charge=charge, status=status, **facts)]))
+
+
+def test_a_request_is_one_line_that_names_its_model_and_is_held_only_while_it_runs(ada, acme):
+    grants.give(organization_id=acme.pk, cents=1, reason="r", source="g", actor=ACTOR)
+    for name, charge in [("answered", 300), ("refused", 0), ("open", None)]:
+        request(acme, name, charge=charge)
+    shown = ada.get("/credits").context
+    lines = [(entry.kind, entry.reason, entry.amount_nano, entry.held_nano) for entry in shown["page"].entries]
+    assert lines == [
+        ("hold", "", 0, 1_000),
+        ("charge", "chat on scripted", -300, 0),
+        ("grant", "r", cents_to_nano(1), 0),
+    ]
+    assert shown["totals"].entries == 3
+    assert shown["totals"].held_nano == balances.get(acme.pk).held_nano == 1_000
 
 
 def test_page_of_an_organization_without_money_says_so(ada):

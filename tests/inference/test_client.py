@@ -82,6 +82,7 @@ def http(status, body=b"{}", *headers):
         (["Retry-After: soon"], None),
         (["Retry-After: -3"], None),
         (["Retry-After: nan"], None),
+        (["Retry-After: Mon, 01 Jan 2024 99999999999999999999:00:00 GMT"], None),
     ],
 )
 async def test_busy_server_throttles(status, headers, expected):

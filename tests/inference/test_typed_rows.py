@@ -67,7 +67,6 @@ STRINGS += [b'"\\q"', b'"\x00"', b'"\\u0000"', b'"\xed\xa0\x80"', b'"\xef\xbb\xb
 STRINGS += [b'"user"', b'"float"']
 OTHERS = [b"null", b"{}", b"[]", b"[" * 300 + b"]" * 300, b'{"a":' * 248 + b"1" + b"}" * 248, b'{"a":1,"a":2}', b"x"]
 ODD = NUMBERS + STRINGS + OTHERS
-SCALARS = st.sampled_from(ODD)
 SPACE = st.sampled_from([b""] * 12 + [b" ", b"\r", b"\t", b"\x0b", b"\xc2\xa0"])
 
 

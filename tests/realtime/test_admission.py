@@ -262,6 +262,25 @@ def test_model_limit_refuses_at_once_and_frees_its_places(db):
     with_till(scene)
 
 
+def test_full_model_says_so_to_nobody_whose_key_is_wrong(db):
+    """Nor does one who is refused take a place meanwhile."""
+    key = make_key()
+    grant_credits(Organization.objects.get())
+    stranger = f"Bearer sk-{'x' * 52}"
+
+    async def scene(till):
+        strangers = [asyncio.create_task(till.admit(stranger, surface="chat", card=CARD, most=MOST, model_limit=1))]
+        await asyncio.sleep(0)
+        with await admit(till, key, model_limit=1):
+            strangers.append(
+                asyncio.create_task(till.admit(stranger, surface="chat", card=CARD, most=MOST, model_limit=1))
+            )
+            errors = await asyncio.gather(*strangers, return_exceptions=True)
+        assert [type(error) for error in errors] == [Unauthenticated, Unauthenticated]
+
+    with_till(scene)
+
+
 def test_model_limit_holds_over_all_processes_and_organizations(db):
     theirs = [make_key(make_organization(name)) for name in ("Acme", "Globex", "Initech")]
     for organization in Organization.objects.all():

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import socket
 
 import pytest
 from backports import zstd
@@ -40,6 +41,15 @@ def test_model_that_cannot_answer_is_refused_with_the_reason(surface: Surface, p
     assert answer.status_code == status
     assert "detail" in answer.json()
     assert ("retry-after" in answer.headers) is (status == 503)
+
+
+def test_model_of_another_task_is_sent_only_where_it_may_be_answered(surface: Surface) -> None:
+    sent, not_served = (
+        surface.http.post("/v1/embeddings", json={"model": name, "input": "a"}) for name in ("scripted", "qwen3-14b")
+    )
+    assert (sent.status_code, sent.json()["error"]["code"]) == (400, "invalid_request")
+    assert "POST /v1/chat/completions" in sent.text
+    assert (not_served.status_code, not_served.json()["error"]["code"]) == (501, "not_served")
 
 
 def test_wrong_keys_are_told_so_before_anything_else(surface: Surface) -> None:
@@ -94,6 +104,25 @@ def test_decisions_take_compressed_bodies_within_the_cap(surface: Surface, compr
     assert status(compress(b" " * (33 * 1024 * 1024))) == 413
     assert status(compress(json.dumps(asked).encode())[:-5]) == misshapen
     assert status(b"plain") == misshapen
+    whole = json.dumps(asked).encode()
+    assert status(compress(whole[:9]) + compress(whole[9:])) == 200
+    assert status(compress(whole) + b"more") == misshapen
+    assert status(compress(whole) + compress(b"") * 100) == misshapen
+
+
+def test_long_bodies_of_strangers_are_not_read(surface: Surface) -> None:
+    """They say that they are strangers long before the body is there."""
+    host = ("127.0.0.1", surface.port)
+    unknown = f"Bearer sk-{'x' * 52}"
+    head = f"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nAuthorization: {unknown}\r\nContent-Type: application/json\r\n"
+    for size, sent in ((f"Content-Length: {LONG * 9}", b"x" * (LONG + 1)), ("Transfer-Encoding: chunked", b"")):
+        chunk = sent or b"%x\r\n%s\r\n" % (LONG + 1, b"x" * (LONG + 1))
+        with socket.create_connection(host, timeout=20) as connection:
+            connection.sendall(f"{head}{size}\r\n\r\n".encode() + chunk)
+            assert connection.recv(12) == b"HTTP/1.1 401"
+    bomb = zstd.compress(b" " * (33 * 1024 * 1024))
+    headers = {"Content-Encoding": "zstd", "Content-Type": "application/json", "Authorization": unknown}
+    assert surface.http.post("/v1/systemone", content=bomb, headers=headers).status_code == 401
 
 
 def test_long_bodies_are_answered_like_short_ones(surface: Surface) -> None:

@@ -1,11 +1,17 @@
 """Pictures and clips in requests: fetched once, checked against what they are, billed by what they are."""
 
+import asyncio
+import threading
 from typing import Any
 
 import pytest
 
 from anex.core import safe_http
+from inference import catalogue
 from inference.media import fetching
+from inference.media.parts import MediaPart, fetched
+from inference.requests.profiles import V1
+from realtime import media
 from tests import https
 from tests.inference.media import clips
 from tests.realtime.served import Surface
@@ -65,3 +71,25 @@ def test_content_arrays_become_one_vector_each(surface: Surface, host: https.Ser
     (record,) = surface.settled()
     assert record.images == 2
     assert record.input_tokens == answer.json()["usage"]["prompt_tokens"]
+
+
+def test_media_that_is_there_waits_for_none_that_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slow hosts keep threads for minutes: as many requests as would fill those that read keep nobody up."""
+    given_up = threading.Event()
+    monkeypatch.setattr(media.Fetch, "all", lambda _, parts: given_up.wait(20) and parts)
+    model = catalogue.get("scripted-media")
+    assert model
+    slow = MediaPart(at="a", type="image_url", modality="image", format=None, url="https://source.test/a.png")
+    inline = fetched(slow, PNG, format="png")
+
+    async def scene() -> None:
+        waiting = [asyncio.create_task(media.prepare((slow,), model=model, profile=V1)) for _ in range(32)]
+        await asyncio.sleep(0)
+        assert (await media.prepare((inline,), model=model, profile=V1)).items.images == 1
+        assert not any(task.done() for task in waiting)
+        for task in waiting:
+            task.cancel()
+        given_up.set()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+    asyncio.run(scene())

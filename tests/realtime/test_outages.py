@@ -119,6 +119,51 @@ def test_settlement_that_a_crash_lost_is_written_again(key, monkeypatch, caplog)
     check_books(Organization.objects.get())
 
 
+@pytest.mark.parametrize(
+    "failing",
+    [
+        # As a standby that everybody was sent to answers, and a database whose migrations are still to come.
+        "FROM set_config('transaction_read_only', 'on', true) o, billing_realtime_settle_v2((%s || left(o, 0))::json)",
+        "FROM billing_realtime_settle_v0(%s::json)",
+    ],
+)
+def test_settlement_waits_for_a_database_that_cannot_take_it(key, monkeypatch, failing):
+    monkeypatch.setattr(settlement, "LONGEST_WAIT_S", 0.05)
+    failures = [0]
+
+    class Unfit(Database):
+        async def ask(self, statement, values):
+            if "settle" not in statement or failures[0] == 3:
+                return await super().ask(statement, values)
+            failures[0] += 1
+            return await super().ask(statement.partition("FROM")[0] + failing, values)
+
+    async def scene():
+        async with opened(patience_s=10) as till:
+            with await admit(till, key) as meter:
+                meter.report(USED)
+
+    monkeypatch.setattr("realtime.till.Database", Unfit)
+    asyncio.run(scene())
+    assert failures == [3]
+    assert Transfer.objects.get(kind="charge").amount_nano == 2 * CENT
+    check_books(Organization.objects.get())
+
+
+def test_database_that_cannot_admit_is_away(key, monkeypatch):
+    class Unfit(Database):
+        async def ask(self, statement, values):
+            return await super().ask(statement.replace("admit_v1", "admit_v0"), values)
+
+    async def scene(till):
+        with pytest.raises(Unavailable) as refused:
+            await admit(till, key)
+        assert refused.value.retry_after == 1
+
+    monkeypatch.setattr("realtime.till.Database", Unfit)
+    with_till(scene)
+
+
 def test_sessions_that_end_in_the_middle_lose_nothing(key):
     """As a restart of the server does, again and again, while requests come and go."""
     organization = Organization.objects.get()
@@ -223,7 +268,7 @@ def test_locked_account_holds_up_nobody_else_and_is_settled_when_it_is_free(key)
             release.wait(20)
 
     async def scene(till):
-        meters = [await admit(till, one) for one in (key, theirs)]
+        meters = [await admit(till, one) for one in (key, key, key, theirs, theirs)]
         taken = asyncio.Event()
         loop = asyncio.get_running_loop()
         locking = asyncio.create_task(in_django(lock, lambda: loop.call_soon_threadsafe(taken.set)))
@@ -232,15 +277,23 @@ def test_locked_account_holds_up_nobody_else_and_is_settled_when_it_is_free(key)
             meter.report(USED)
             meter.end("answered")
         async with asyncio.timeout(15):
-            await till._writer.written(meters[1].admitted.source)
+            await till._writer.written(meters[-1].admitted.source)
         with pytest.raises(Unavailable):
             await admit(till, key)
+        assert len(till._writer._unacknowledged) == 3
+        # Only those wait for the lock: the queue is free for everybody else.
+        async with asyncio.timeout(0.9):
+            for _ in range(3):
+                with await admit(till, theirs) as meter:
+                    meter.report(USED)
+                await till._writer.written(meter.admitted.source)
         release.set()
         await locking
 
     with_till(scene)
-    for organization in (locked, other):
-        assert UsageRecord.objects.get(organization=organization).amount_nano == 2 * CENT
+    for organization, records in ((locked, 3), (other, 5)):
+        amounts = UsageRecord.objects.filter(organization=organization).values_list("amount_nano", flat=True)
+        assert list(amounts) == [2 * CENT] * records
         check_books(organization)
 
 

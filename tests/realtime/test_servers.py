@@ -108,6 +108,11 @@ def test_server_that_is_not_there_gets_no_request_until_it_is(monkeypatch: pytes
     assert is_asked(*["silent"] * (servers.SILENCES - 1))
     here.lease("m").worked()
     assert is_asked("silent")
+    busy = here.lease("m")
+    for _ in range(servers.SILENCES):
+        busy.heard()
+        assert is_asked("silent")
+    busy.drop()
     assert not is_asked(*["silent"] * (servers.SILENCES - 1))
     assert is_asked("well")
 

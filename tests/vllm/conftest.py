@@ -38,6 +38,13 @@ CHAT_ARGUMENTS = (
 EMBED_ARGUMENTS = f"{SMALL} --convert embed"
 
 
+def text_of(answer: httpx.Response) -> str:
+    """The answer's text."""
+    assert answer.status_code == 200, answer.text
+    content: str = answer.json()["choices"][0]["message"]["content"]
+    return content
+
+
 @dataclass(frozen=True)
 class Platform:
     """The running platform, and the address of each model's server, to be asked without it."""

@@ -7,13 +7,7 @@ import httpx
 import openai
 import pytest
 
-from tests.vllm.conftest import CHAT, Platform, asked
-
-
-def text_of(answer: httpx.Response) -> str:
-    assert answer.status_code == 200, answer.text
-    content: str = answer.json()["choices"][0]["message"]["content"]
-    return content
+from tests.vllm.conftest import CHAT, Platform, asked, text_of
 
 
 def test_answer_is_the_servers_own_and_costs_what_it_counted(platform: Platform) -> None:

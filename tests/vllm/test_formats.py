@@ -3,11 +3,10 @@
 import json
 from typing import Any
 
-import httpx
 import pytest
 
 from realtime.servers import FAILURES
-from tests.vllm.conftest import CHAT, Platform, asked
+from tests.vllm.conftest import CHAT, Platform, asked, text_of
 
 PERSON = {
     "type": "object",
@@ -25,14 +24,8 @@ def form(schema: dict[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
 
 
-def content_of(answer: httpx.Response) -> str:
-    assert answer.status_code == 200, answer.text
-    content: str = answer.json()["choices"][0]["message"]["content"]
-    return content
-
-
 def test_answer_keeps_to_its_schema(platform: Platform) -> None:
-    person = json.loads(content_of(platform.chat("Invent a person.", response_format=form(PERSON), max_tokens=80)))
+    person = json.loads(text_of(platform.chat("Invent a person.", response_format=form(PERSON), max_tokens=80)))
     assert person.keys() == {"name", "age", "role"}
     assert person["role"] in ("admin", "guest")
     asked_for = asked("Invent a person.", response_format=form(PERSON), max_tokens=80)
@@ -43,7 +36,7 @@ def test_answer_keeps_to_its_schema(platform: Platform) -> None:
 def test_any_json_object(platform: Platform) -> None:
     kind = {"type": "json_object"}
     answer = platform.chat("Invent a person: JSON with name and age.", response_format=kind, max_tokens=200)
-    assert isinstance(json.loads(content_of(answer)), dict)
+    assert isinstance(json.loads(text_of(answer)), dict)
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -54,14 +47,14 @@ def test_schema_without_a_grammar_is_refused_and_the_server_goes_on(platform: Pl
         assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid_request")
         assert "contains" in refused.json()["error"]["message"]
     assert platform.bill(refused.headers["x-request-id"]) == (0, 0, 0, "refused")
-    assert content_of(platform.chat())
+    assert text_of(platform.chat())
 
 
 def test_schema_that_breaks_the_compiler_leaves_the_server_to_others(platform: Platform) -> None:
     for _ in range(FAILURES):
         failed = platform.chat(response_format=form({"$ref": "#"}))
         assert (failed.status_code, failed.json()["error"]["code"]) == (502, "upstream_error")
-    assert content_of(platform.chat())
+    assert text_of(platform.chat())
 
 
 def test_log_probabilities_match_the_text(platform: Platform) -> None:

@@ -70,7 +70,9 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
         "ANEX_STORAGE_DIR": str(folder),
         "ANEX_PUBLIC_URL": url,
     }
-    command = [sys.executable, "-m", "uvicorn", "anex.asgi:application", f"--port={port}", "--log-level=warning"]
+    # Without realtime, which would need tables in the database.
+    options = [f"--port={port}", "--log-level=warning", "--lifespan=off"]
+    command = [sys.executable, "-m", "uvicorn", "anex.asgi:application", *options]
     process = subprocess.Popen(command, env=env)
     try:
         _wait_until_serving(url, process)

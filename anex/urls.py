@@ -4,6 +4,8 @@ from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import include, path
 
+from anex.metrics import metrics
+
 # Signing in is limited in one place, and asks for the e-mail address there.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
@@ -17,6 +19,7 @@ urlpatterns = [
     path("", include("anex.docs.urls")),
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
+    path("metrics", metrics),
     path("", include("accounts.urls")),
     path("", include("billing.urls")),
     path("batch/v1/", include("jobs.urls")),

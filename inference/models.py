@@ -1,4 +1,4 @@
-"""The one table of model servers: configured by an operator, or registered by the worker that started one."""
+"""The one table of model servers: configured by an operator, or registered by what started one."""
 
 from django.db import models
 
@@ -7,12 +7,14 @@ class Backend(models.Model):
     """A server that answers for a model in a region.
 
     `credential_env` names the environment variable that holds the server's key; the key itself is never stored.
-    A registered backend is live while its starter renews `seen_at`; a configured one until it is switched off.
+    A registered backend is live while its starter renews `seen_at`; a configured one until it is switched off. A
+    worker's own is registered too, and no other worker sends it rows of jobs.
     """
 
     class Source(models.TextChoices):
         CONFIGURED = "configured"
         REGISTERED = "registered"
+        WORKER = "worker"
 
     model_id = models.CharField(max_length=64)
     region = models.CharField(max_length=10, default="world")

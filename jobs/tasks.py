@@ -1,19 +1,28 @@
-"""Celery's part: the doorbell, the start and stop of the pump and of the webhooks with their worker, and the sweeps."""
+"""Celery's part: the doorbell, the start and stop of the pump and of the webhooks with their worker, and the sweeps.
 
-from collections.abc import Callable
+A worker of the queue `inference.<model>` starts the model's server too, and runs rows of that model only.
+"""
+
+from collections.abc import Callable, Collection
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from celery import shared_task
-from celery.signals import worker_ready, worker_shutdown
+from celery.signals import celeryd_after_setup, worker_ready, worker_shutdown
 from django.conf import settings
 
 from accounts.services import idempotency
 from anex.core import clock, garbage
 from anex.core import sweeps as sweeping
+from anex.core.errors import AnexError, InvalidRequest
 from jobs.run.deliverer import Deliverer
 from jobs.run.pump import Pump
 from jobs.services import batch_approvals, batches, deliveries, erasing, retention, sweeps, uploads
+
+if TYPE_CHECKING:
+    from jobs.run.engine import Engine
+
+MODEL_QUEUE = "inference."
 
 SWEEPS: tuple[Callable[[datetime], int], ...] = (
     batches.expire,
@@ -31,6 +40,29 @@ SWEEPS: tuple[Callable[[datetime], int], ...] = (
 
 _pump: Pump | None = None
 _deliverer: Deliverer | None = None
+_engine: "Engine | None" = None
+
+
+def model_of(queues: Collection[str]) -> str | None:
+    """The model whose rows alone a worker of these queues runs; None for any other worker. Raises InvalidRequest."""
+    models = [queue.removeprefix(MODEL_QUEUE) for queue in queues if queue.startswith(MODEL_QUEUE)]
+    if models and len(queues) > 1:
+        raise InvalidRequest(f"A worker that takes {MODEL_QUEUE}{models[0]} takes no other queue.")
+    return models[0] if models else None
+
+
+@celeryd_after_setup.connect
+def prepare(instance: Any, **_: Any) -> None:
+    """What a model's worker cannot be started with ends it before it takes anything."""
+    global _engine
+    try:
+        model_id = model_of(instance.app.amqp.queues.consume_from)
+        if model_id is not None:
+            from jobs.run.engine import Engine  # other workers never do
+
+            _engine = Engine(model_id, region=settings.ANEX_REGION, options=settings.ANEX_ENGINE_OPTIONS)
+    except AnexError as error:
+        raise SystemExit(error.message) from error
 
 
 @worker_ready.connect
@@ -38,26 +70,34 @@ def start_work(**_: Any) -> None:
     """A worker that is ready starts to look for work by itself."""
     global _pump, _deliverer
     garbage.spare()
-    _pump = Pump(region=settings.ANEX_REGION, lease_seconds=settings.ANEX_LEASE_SECONDS)
+    if _engine:
+        _engine.start()
+    _pump = Pump(region=settings.ANEX_REGION, lease_seconds=settings.ANEX_LEASE_SECONDS, own=_engine)
     _pump.start()
-    _deliverer = Deliverer(region=settings.ANEX_REGION)
-    _deliverer.start()
+    if not _engine:
+        _deliverer = Deliverer(region=settings.ANEX_REGION)
+        _deliverer.start()
 
 
 @worker_shutdown.connect
 def stop_work(**_: Any) -> None:
-    """Rows and webhooks in flight finish, the rest goes back."""
-    if _pump and _deliverer:
+    """Rows and webhooks in flight finish, the rest goes back; then the worker's own server ends."""
+    if _deliverer:
         _deliverer.stop_soon()
+    if _pump:
         _pump.stop()
+    if _deliverer:
         _deliverer.wait()
+    if _engine:
+        _engine.stop()
 
 
 @shared_task(name="jobs.ring")
 def ring() -> None:
     """Wake what looks for work in this worker; a lost, doubled or late message changes nothing."""
-    if _pump and _deliverer:
+    if _pump:
         _pump.ring()
+    if _deliverer:
         _deliverer.ring()
 
 

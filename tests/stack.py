@@ -134,13 +134,15 @@ class Stack:
         done = subprocess.run(command, cwd=ROOT, env=self.environment, check=True, stdout=subprocess.PIPE, text=True)
         return done.stdout
 
-    def start(self, name: str, arguments: list[str], **options: Any) -> subprocess.Popen[bytes]:
+    def start(
+        self, name: str, arguments: list[str], *, environment: Mapping[str, str] | None = None, **options: Any
+    ) -> subprocess.Popen[bytes]:
         """Start a Python process of the platform; its output goes to a file named after it."""
         with (self.state / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-W", "ignore", *arguments],
                 cwd=ROOT,
-                env=self.environment,
+                env={**self.environment, **(environment or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -174,6 +176,11 @@ class Stack:
         """A Celery worker with its pump."""
         options = ["--pool", "solo", "--without-gossip", "--without-mingle", "-l", "INFO", "-n", f"{name}@%h"]
         return self.start(name, ["-m", "celery", "-A", "anex", "worker", *options])
+
+    def start_model_worker(self, name: str, model: str, options: str) -> subprocess.Popen[bytes]:
+        """A Celery worker that starts the model's server with these options and runs its rows."""
+        line = ["-m", "celery", "-A", "anex", "worker", "-Q", f"inference.{model}", "-l", "INFO", "-n", f"{name}@%h"]
+        return self.start(name, line, environment={"ANEX_ENGINE_OPTIONS": options})
 
     def start_engine(self) -> None:
         """The scripted model server; rows it receives are journalled."""

@@ -174,6 +174,8 @@ CELERY_BEAT_SCHEDULE = {
     "money": {"task": "billing.sweep", "schedule": 60.0, "options": {"expires": 60.0}},
 }
 CELERY_TASK_DEFAULT_QUEUE = "batch"
+# The pump's connections must not be forked.
+CELERY_WORKER_POOL = "threads"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # A worker whose broker is away goes on looking at Postgres, for as long as it takes.
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
@@ -225,6 +227,11 @@ ANEX_MODELS_DIR = Path(_models) if (_models := env.str("ANEX_MODELS_DIR", defaul
 
 # Seconds without a heartbeat after which a worker's chunks may be claimed by another.
 ANEX_LEASE_SECONDS = env.float("ANEX_LEASE_SECONDS", default=30.0)
+
+# What a worker of the queue inference.<model> starts its model server with: options of `manage.py engine`, as one text.
+ANEX_ENGINE_OPTIONS = env.str("ANEX_ENGINE_OPTIONS", default="")
+# What reads /metrics presents it as a bearer token; without one there is no such page.
+ANEX_METRICS_TOKEN = env.str("ANEX_METRICS_TOKEN", default="")
 
 LOGGING = {
     "version": 1,

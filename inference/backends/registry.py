@@ -1,11 +1,13 @@
 """The registry of model servers: who answers for a model in a region.
 
-A configured server counts until an operator switches it off; a registered one while its starter renews it.
+A configured server counts until an operator switches it off; a registered one while its starter renews it. What a
+worker started for itself is registered, and marked as its own: rows of jobs come to it from that worker alone.
 """
 
 import logging
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal, get_args
@@ -38,6 +40,7 @@ class Server:
     api_key: str
     concurrency: int
     reuse_connections: bool
+    is_workers: bool = False
 
     def __repr__(self) -> str:
         return f"Server({self.id}, {self.model_id!r}, {self.region!r}, {self.base_url!r})"
@@ -52,9 +55,9 @@ def live(region: str) -> list[Server]:
     return [server for row in rows if (server := _server(row)) is not None]
 
 
-def answered_for(region: str) -> set[str]:
-    """The models that a region has a server of now."""
-    return set(_fresh(region).values_list("model_id", flat=True))
+def count_live(region: str) -> Counter[str]:
+    """How many servers each model has in a region now, by its id."""
+    return Counter(_fresh(region).values_list("model_id", flat=True))
 
 
 def is_served(model_id: str, region: str) -> bool:
@@ -110,9 +113,10 @@ def register(
     concurrency: int = 64,
     reuse_connections: bool = True,
     version: str = "",
+    is_workers: bool = False,
     actor: Actor,
 ) -> int:
-    """Announce a server that the caller started and will `renew`; returns its id.
+    """Announce a server that the caller started and will `renew`; returns its id. A worker says that it is its own.
 
     What an operator decided stays: a server switched off stays off, a configured row only learns the version.
     Raises InvalidRequest.
@@ -124,13 +128,14 @@ def register(
         "credential_env": credential_env,
         "concurrency": concurrency,
         "reuse_connections": reuse_connections,
+        "source": Backend.Source.WORKER if is_workers else Backend.Source.REGISTERED,
     }
     with transaction.atomic():
         row, created = Backend.objects.select_for_update().get_or_create(
             model_id=model_id,
             region=region,
             base_url=base_url,
-            defaults={**offered, **seen, "source": Backend.Source.REGISTERED},
+            defaults={**offered, **seen},
         )
         if not created:
             known = seen if row.source == Backend.Source.CONFIGURED else {**offered, **seen}
@@ -146,7 +151,7 @@ def renew(*, backend_id: int) -> bool:
 
 def withdraw(*, backend_id: int, actor: Actor) -> None:
     """Take a registered server out of `live` at once; a configured row is the operator's and stays."""
-    Backend.objects.filter(pk=backend_id, source=Backend.Source.REGISTERED).update(seen_at=None)
+    Backend.objects.filter(pk=backend_id).exclude(source=Backend.Source.CONFIGURED).update(seen_at=None)
     logger.info("%s withdrew server %s", actor, backend_id)
 
 
@@ -214,4 +219,5 @@ def _server(row: Backend) -> Server | None:
         api_key=key,
         concurrency=row.concurrency,
         reuse_connections=row.reuse_connections,
+        is_workers=row.source == Backend.Source.WORKER,
     )

@@ -34,6 +34,7 @@ class Launch:
     region: str = "world"
     credential_env: str = ""
     concurrency: int = 64
+    ready_within_s: float = 1800.0
     extra: tuple[str, ...] = ()
 
     @property

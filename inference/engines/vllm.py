@@ -1,6 +1,6 @@
 """Starts and watches one `vllm serve` on a GPU host, and keeps its row in the registry while it is healthy.
 
-Run by `manage.py engine`, in the foreground; the platform's own processes never import it.
+Run by `manage.py engine` in the foreground, and by a worker of one model beside its pump; no other process imports it.
 """
 
 import contextlib
@@ -34,14 +34,13 @@ _BUSY = re.compile(rb"^vllm:num_requests_(?:running|waiting)(?:\{[^}]*\})? ([0-9
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Seconds: between looks, until the first health, of silence before a restart, of draining, of ending.
+    """Seconds: between looks, of silence before a restart, of draining, of ending.
 
     A restart waits `restart_s`, doubled for each one in a row up to `longest_restart_s`; a server that was healthy for
     `settled_s` starts the row anew.
     """
 
     look_s: float = 2.0
-    health_s: float = 1800.0
     silence_s: float = 60.0
     drain_s: float = 60.0
     end_s: float = 20.0
@@ -53,8 +52,12 @@ class Pace:
 class Vllm:
     """One watched server; `run` returns after `stop` was set and the server has gone."""
 
-    def __init__(self, launch: Launch, *, stop: threading.Event, pace: Pace | None = None) -> None:
-        """Raises InvalidRequest or Unavailable where the server could not be started or registered."""
+    def __init__(
+        self, launch: Launch, *, stop: threading.Event, pace: Pace | None = None, is_workers: bool = False
+    ) -> None:
+        """Rows of jobs come to a worker's own server from that worker alone.
+
+        Raises InvalidRequest or Unavailable where the server could not be started or registered."""
         launching.check(launch, os.environ)
         registry.check(
             base_url=launch.base_url,
@@ -69,7 +72,8 @@ class Vllm:
         self._command = launching.command(executable, launch)
         self._pace = pace or Pace()
         self._stop = stop
-        self._backend_id: int | None = None
+        self._is_workers = is_workers
+        self.backend_id: int | None = None
         self._version = ""
 
     def run(self) -> None:
@@ -79,16 +83,21 @@ class Vllm:
             child = self._start()
             try:
                 healthy_s = self._watch(child)
+                ended = _ending(child.poll())
             finally:
                 self._withdraw()
                 if self._stop.is_set():
                     self._drain(child)
                 self._end(child)
-            failures = 0 if healthy_s >= self._pace.settled_s else failures + 1
+            failures = 1 if (healthy_s or 0.0) >= self._pace.settled_s else failures + 1
             wait_s = min(self._pace.longest_restart_s, self._pace.restart_s * 2.0 ** (failures - 1))
             if not self._stop.is_set():
-                logger.warning("vLLM of %s ended; next start in %.0f s", self._launch.model_id, wait_s)
+                self._tell(ended, healthy_s, wait_s)
                 self._stop.wait(wait_s)
+
+    def _tell(self, ended: str, healthy_s: float | None, wait_s: float) -> None:
+        when = "before it ever answered" if healthy_s is None else f"after {healthy_s:.0f} s of service"
+        logger.warning("vLLM of %s %s %s; next start in %.0f s", self._launch.model_id, ended, when, wait_s)
 
     def _start(self) -> subprocess.Popen[bytes]:
         child = subprocess.Popen(
@@ -101,10 +110,10 @@ class Vllm:
         logger.info("started vLLM of %s as process %s", self._launch.model_id, child.pid)
         return child
 
-    def _watch(self, child: subprocess.Popen[bytes]) -> float:
+    def _watch(self, child: subprocess.Popen[bytes]) -> float | None:
         """Look after a child until it ends, falls silent or is to stop; the seconds since it was first healthy."""
         first: float | None = None
-        deadline = clock.monotonic() + self._pace.health_s
+        deadline = clock.monotonic() + self._launch.ready_within_s
         while child.poll() is None and clock.monotonic() < deadline:
             if self._get("/health") is not None:
                 deadline = clock.monotonic() + self._pace.silence_s
@@ -114,14 +123,14 @@ class Vllm:
                 self._announce()
             if self._stop.wait(self._pace.look_s):
                 break
-        return clock.monotonic() - first if first is not None else 0.0
+        return clock.monotonic() - first if first is not None else None
 
     def _announce(self) -> None:
         """Renew the row or register it; a database that is away is tried again at the next look."""
         try:
             db.close_old_connections()
-            if self._backend_id is None or not registry.renew(backend_id=self._backend_id):
-                self._backend_id = registry.register(
+            if self.backend_id is None or not registry.renew(backend_id=self.backend_id):
+                self.backend_id = registry.register(
                     model_id=self._launch.model_id,
                     base_url=self._launch.base_url,
                     served_name=self._launch.model_id,
@@ -129,13 +138,14 @@ class Vllm:
                     credential_env=self._launch.credential_env,
                     concurrency=self._launch.concurrency,
                     version=self._version,
+                    is_workers=self._is_workers,
                     actor=ACTOR,
                 )
         except db.Error:
             logger.warning("the registry cannot be reached", exc_info=True)
 
     def _withdraw(self) -> None:
-        backend_id, self._backend_id = self._backend_id, None
+        backend_id, self.backend_id = self.backend_id, None
         if backend_id is None:
             return
         try:
@@ -180,3 +190,9 @@ class Vllm:
                 return body
         except (OSError, urllib.error.URLError, ValueError):
             return None
+
+
+def _ending(status: int | None) -> str:
+    if status is None:
+        return "fell silent and was ended"
+    return f"ended with exit status {status}" if status >= 0 else f"was killed by signal {-status}"

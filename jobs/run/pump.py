@@ -8,6 +8,7 @@ import dataclasses
 import logging
 import threading
 from collections.abc import Callable
+from typing import Protocol
 from uuid import UUID
 
 import uvloop
@@ -42,11 +43,20 @@ DRAIN_SECONDS = 30.0
 RUNNABLE = {"in_progress", "estimating"}
 
 
-class Pump:
-    """Runs until stopped; `ring` wakes it. One per worker process."""
+class OwnServer(Protocol):
+    """A model server that this process started; in the registry while it is healthy."""
 
-    def __init__(self, *, region: str, lease_seconds: float) -> None:
+    @property
+    def backend_id(self) -> int | None: ...
+
+
+class Pump:
+    """Runs until stopped; `ring` wakes it. One per worker process. With an own server it sends rows there, and does
+    nothing else."""
+
+    def __init__(self, *, region: str, lease_seconds: float, own: OwnServer | None = None) -> None:
         self._region = region
+        self._own = own
         self._lease_seconds = lease_seconds
         self._poll_seconds = min(POLL_SECONDS, lease_seconds / 2)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -119,6 +129,8 @@ class Pump:
     async def _look(self, lease: Lease) -> None:
         await self._refresh(lease)
         await self._claim(lease)
+        if self._own:
+            return
         await self._copier.look(lease, lambda: lease.valid() and not self._stopping)
         if clock.monotonic() >= self._repair_at:
             self._repair_at = clock.monotonic() + REPAIR_SECONDS
@@ -154,16 +166,25 @@ class Pump:
         known = [
             server
             for server in await self._threads.call(registry.live, self._region)
-            if catalogue.get(server.model_id) is not None
+            if catalogue.get(server.model_id) is not None and self._is_ours(server)
         ]
         others = await self._threads.call(claims.workers_at_models, lease)
         for model_id in {server.model_id for server in known} | set(self._windows):
             window = self._windows.setdefault(model_id, Window())
-            workers = 1 + others.get(model_id, 0)
+            workers = 1 if self._own else 1 + others.get(model_id, 0)
             window.update([_share_of(server, workers) for server in known if server.model_id == model_id])
+        for run in self._runs.values():
+            window = self._windows[run.claim.model_id]
+            if not window.size and not run.stopping:
+                log.warning("no server of %s is left; its chunks are given back", run.claim.model_id)
+                run.stopping = True
+                window.look_again()
+
+    def _is_ours(self, server: Server) -> bool:
+        return server.id == self._own.backend_id if self._own else not server.is_workers
 
     async def _claim(self, lease: Lease) -> None:
-        free = CONTROL_SLOTS - len(self._controls)
+        free = 0 if self._own else CONTROL_SLOTS - len(self._controls)
         if free > 0:
             for found in await self._claims(lease, ["validate", "finalize"], [], free):
                 self._begin_control(found, lease)

@@ -85,7 +85,7 @@ def progress_of(jobs: Sequence[Job]) -> dict[UUID, Progress]:
     running = [job.pk for job in approved if job.status not in TERMINAL]
     now = clock.now()
     sums = {job_id: found for job_id, *found in _durable(running, now - RECENTLY)} if running else {}
-    served = {region: registry.answered_for(region) for region in {job.region for job in approved if _runs(job)}}
+    served = {region: registry.count_live(region) for region in {job.region for job in approved if _runs(job)}}
     found = {}
     for job in approved:
         total = job.row_count or 0

@@ -1,8 +1,9 @@
 import pytest
 
 from accounts.services import organizations
-from anex.core.actors import Actor
+from anex.core.actors import Actor, system
 from billing.selectors import balances
+from inference.backends import registry
 from jobs.models import Job, JobEvent
 from jobs.storage import keys, store
 from tests.console import scenes
@@ -58,6 +59,13 @@ def test_moving_a_job_needs_a_post(ada, acme):
     job = scenes.quoted(acme)
     assert ada.get(f"/jobs/{job.pk}/approve").status_code == 405
     assert ada.get(f"/jobs/{job.pk}/cancel").status_code == 405
+
+
+def test_running_job_says_that_it_waits_for_a_server(ada, acme):
+    job = scenes.running(acme)
+    assert "no server of the model is up" in page_of(ada, job, "/live")
+    registry.configure(model_id=job.model_id, base_url="http://10.0.0.5:8000/v1", served_name="m", actor=system("test"))
+    assert "no server of the model is up" not in page_of(ada, job, "/live")
 
 
 def test_running_job_shows_progress_and_asks_for_more(ada, acme):

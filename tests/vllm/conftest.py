@@ -7,6 +7,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -95,8 +96,9 @@ def asked(text: str, **body: Any) -> dict[str, Any]:
     return base | body
 
 
-@pytest.fixture(scope="session")
-def platform() -> Iterator[Platform]:
+@contextmanager
+def host() -> Iterator[Stack]:
+    """A platform whose hosts have vLLM and the models of these tests."""
     folder = Path(tempfile.mkdtemp(prefix="anex-vllm-", dir="/var/tmp"))
     models = folder / "models"
     shutil.copytree(Path(__file__).parent / "models", models)
@@ -104,23 +106,29 @@ def platform() -> Iterator[Platform]:
     for file in (environment.WEIGHTS / "tokenizer.json", environment.WEIGHTS / "tokenizer_config.json", TEMPLATE):
         shutil.copy(file, models / CHAT)
     path = {"PATH": f"{environment.BIN}:{os.environ['PATH']}", "ANEX_MODELS_DIR": str(models)}
-    ports = {CHAT: free_port(), EMBED: free_port()}
     try:
         with Stack(folder, durable=False, environment=path | FEW_THREADS) as stack:
-            start(stack, CHAT, ports[CHAT], environment.WEIGHTS, CHAT_ARGUMENTS)
-            start(stack, EMBED, ports[EMBED], locate(MINILM).parent, EMBED_ARGUMENTS)
-            url = f"http://127.0.0.1:{ports[EMBED]}/v1"
-            stack.manage("backends", "set", NARROW, url, "--served-name", EMBED)
-            running = Platform(stack, ports)
-            for model in (*ports, NARROW):
-                wait_until_listed(running, model)
-            yield running
-            for model in ports:
-                stack.processes[model].send_signal(signal.SIGTERM)
-            for model in ports:
-                stack.processes[model].wait(90)
+            yield stack
     finally:
         shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def platform() -> Iterator[Platform]:
+    ports = {CHAT: free_port(), EMBED: free_port()}
+    with host() as stack:
+        start(stack, CHAT, ports[CHAT], environment.WEIGHTS, CHAT_ARGUMENTS)
+        start(stack, EMBED, ports[EMBED], locate(MINILM).parent, EMBED_ARGUMENTS)
+        url = f"http://127.0.0.1:{ports[EMBED]}/v1"
+        stack.manage("backends", "set", NARROW, url, "--served-name", EMBED)
+        running = Platform(stack, ports)
+        for model in (*ports, NARROW):
+            wait_until_listed(running, model)
+        yield running
+        for model in ports:
+            stack.processes[model].send_signal(signal.SIGTERM)
+        for model in ports:
+            stack.processes[model].wait(90)
 
 
 def start(stack: Stack, model: str, port: int, weights: Path, arguments: str) -> None:

@@ -13,7 +13,7 @@ from anex.supervisor.valkey import free_port
 from inference.engines.launch import Launch
 from inference.engines.vllm import Pace, Vllm
 
-FAST = Pace(look_s=0.02, health_s=20, silence_s=20, drain_s=20, end_s=10, restart_s=0.01)
+FAST = Pace(look_s=0.02, silence_s=20, drain_s=20, end_s=10, restart_s=0.01)
 
 
 def eventually(condition, timeout_s=30.0):

@@ -68,7 +68,7 @@ def test_restarted_server_is_live_again(host, running):
 
 
 def test_server_that_never_becomes_healthy_is_started_again(host, running):
-    running(pace=FAST.__class__(look_s=0.02, health_s=0.3, restart_s=0.01))
+    running(pace=FAST.__class__(look_s=0.02, restart_s=0.01), ready_within_s=0.3)
     eventually(lambda: len(host.pids) >= 2)
     assert live() == []
 

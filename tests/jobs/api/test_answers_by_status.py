@@ -72,6 +72,7 @@ PATHS = {
     "pauseJob": ("post", "/jobs/{0}/pause"),
     "resumeJob": ("post", "/jobs/{0}/resume"),
     "retryJob": ("post", "/jobs/{0}/retry"),
+    "getJobRows": ("get", "/jobs/{0}/rows"),
 }
 
 

@@ -35,8 +35,18 @@ def finish(job: Job, kinds: Mapping[int, str], *, rng: random.Random | None = No
 
 
 def claim_rows(lease: HandLease, job: Job) -> list[Claim]:
-    """Every free chunk of rows of the job's model."""
-    return claims.claim(lease, region="world", kinds=["rows"], models=[job.model_id], limit=1000)  # type: ignore[arg-type]
+    """Every free chunk of rows of the job's model; a claim looks at a few of them."""
+    found: list[Claim] = []
+    while more := claims.claim(
+        lease,  # type: ignore[arg-type]
+        region="world",
+        kinds=["rows"],
+        models=[job.model_id],
+        limit=1000,
+        held=[claim.id for claim in found],
+    ):
+        found += more
+    return found
 
 
 def answer(claim: Claim, kinds: Mapping[int, str], rng: random.Random, *, cost_nano: int = COST_NANO) -> None:

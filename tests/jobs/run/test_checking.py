@@ -117,7 +117,7 @@ def test_first_hundred_duplicates_are_named_in_order_also_where_hashes_collide()
         for row in range(150, 250)
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duplicates, "_TOGETHER", 64)
+        patch.setattr("jobs.run.hashes._TOGETHER", 64)
         for some in (hashes, hashes % 3, hashes * 0):
             problems = duplicates.find_duplicates(scope, array("q", some.tolist()), cuts, pulse=lambda: None)
             assert [(problem.line, problem.message) for problem in problems] == wanted

@@ -4,7 +4,7 @@ Counted by address and by key (see anex/rates.py). ASGI, so that it stands in fr
 """
 
 import hashlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 from uuid import uuid4
@@ -13,11 +13,9 @@ import orjson
 from django.conf import settings
 from limits import RateLimitItem, parse
 
+from anex.core.asgi import App, Scope
 from anex.rates import Rates
 from anex.refusals import API_PATHS
-
-Scope = dict[str, Any]
-App = Callable[[Scope, Any, Any], Awaitable[None]]
 
 # Reference 003, RateLimitError.
 BODY = orjson.dumps(

@@ -6,14 +6,14 @@ from typing import Any, Final
 from django.urls import re_path
 
 from anex.core import garbage
+from anex.core.asgi import App, Receive, Scope, Send
 from inference.requests.profiles import REALTIME_V1, V1
 from realtime import house
 from realtime.chat.completions import complete
 from realtime.decisions.calls import decide
 from realtime.embeddings.calls import embed
-from realtime.handling import App, endpoint
+from realtime.handling import endpoint
 from realtime.house import Patience
-from realtime.http import Receive, Scope, Send
 from realtime.models.calls import native_models, provider_model, provider_models
 
 log = logging.getLogger(__name__)

@@ -1,7 +1,6 @@
 """How a refusal or failure looks on each surface: its body and its headers. Pure."""
 
 from typing import Any, Final
-from uuid import uuid4
 
 import orjson
 
@@ -12,19 +11,11 @@ from anex.core.errors import (
     UpstreamFailed,
 )
 from anex.core.openai_errors import error_object
-from anex.core.retrying import Headers, headers
 from inference.backends.faults import Throttled, UpstreamError
 from inference.backends.retries import LONGEST_RETRY_AFTER_S
 from inference.requests.profiles import Profile
 
-__all__ = ["Headers", "as_object", "body", "headers", "request_id", "shown"]
-
 _BARE: Final = ("org_suspended", "frozen")
-
-
-def request_id() -> str:
-    """A new one, for `x-request-id`."""
-    return uuid4().hex
 
 
 def shown(error: BaseException) -> AnexError:

@@ -8,6 +8,7 @@ from django.conf import settings
 
 from accounts.selectors import organizations
 from accounts.services import keys
+from anex.core.asgi import App, ClientGone, Receive, Scope, Send
 from anex.core.errors import AnexError, InvalidRequest, Unprocessable
 from anex.core.usage import Usage
 from inference import catalogue
@@ -19,7 +20,7 @@ from inference.requests import bodies
 from inference.requests.profiles import Profile
 from realtime import errors, offers
 from realtime.house import House
-from realtime.http import ClientGone, Exchange, Receive, Scope, Send
+from realtime.http import Exchange
 from realtime.meter import Meter
 from realtime.offers import Offer
 from realtime.threads import aside, in_thread
@@ -31,7 +32,6 @@ _INPUTS: Final[dict[Task, Field]] = {"chat": "messages", "embed": "input", "deci
 
 R = TypeVar("R")
 Handler = Callable[[Exchange, House], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def endpoint(handler: Handler, profile: Profile, *methods: str) -> App:

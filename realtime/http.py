@@ -9,14 +9,13 @@ from typing import Any, Final
 import orjson
 from backports import zstd
 
+from anex.core import asgi
+from anex.core.asgi import ClientGone, Receive, Scope, Send
 from anex.core.errors import AnexError, MethodNotAllowed, TimedOut, TooLarge, WrongMediaType
+from anex.core.retrying import Headers, headers
 from inference.requests.profiles import Profile
 from realtime import errors
 from realtime.threads import LONG_BYTES, aside
-
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 # All of a body has to be there by then.
 BODY_S: Final = 300.0
@@ -29,26 +28,13 @@ _MOST_PIECES: Final = 100
 Vouch = Callable[[], Awaitable[None]]
 
 
-class ClientGone(Exception):
-    """Nobody is left to answer."""
-
-
-class Exchange:
-    """A request and the answer to it; `request_id` is told with every answer, `is_long` once the body was read."""
+class Exchange(asgi.Exchange):
+    """A request to a surface and the answer to it; `is_long` is told once the body was read."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, profile: Profile) -> None:
-        self.scope = scope
-        self.receive = receive
-        self.send = send
+        super().__init__(scope, receive, send)
         self.profile = profile
-        self.request_id = errors.request_id()
-        self.answered = False
         self.is_long = False
-
-    def header(self, name: bytes) -> str | None:
-        """The value of a header; what is sent twice is joined, as RFC 9110 has it."""
-        values: list[bytes] = [value for key, value in self.scope["headers"] if key == name]
-        return b",".join(values).decode("latin-1") if values else None
 
     def require_method(self, *methods: str) -> None:
         """Raise MethodNotAllowed (405)."""
@@ -127,25 +113,19 @@ class Exchange:
 
     async def refuse(self, error: AnexError) -> None:
         """The answer to what was refused or failed before anything was sent."""
-        more = errors.headers(error)
+        more = headers(error)
         if error.status in (408, 413):
             # The rest of the body is not read.
             more.append((b"connection", b"close"))
         await self.answer_bytes(error.status, errors.body(error, self.profile), more)
 
-    async def answer_bytes(self, status: int, body: bytes, more: errors.Headers | None = None) -> None:
+    async def answer_bytes(self, status: int, body: bytes, more: Headers | None = None) -> None:
         """A whole answer in JSON."""
         await self.start(
             status,
             [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *(more or [])],
         )
         await self.send({"type": "http.response.body", "body": body})
-
-    async def start(self, status: int, headers: errors.Headers) -> None:
-        """Begin the answer."""
-        self.answered = True
-        told = [*headers, (b"x-request-id", self.request_id.encode())]
-        await self.send({"type": "http.response.start", "status": status, "headers": told})
 
 
 def _decompressor(encoding: str) -> Any:

@@ -6,26 +6,23 @@ that falls silent, or goes away, leaves nothing behind.
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import parse_qsl
 
 from django.conf import settings
 from django.urls import re_path
 
 from anex.core import clock
+from anex.core.asgi import App, ClientGone, Receive, Scope, Send
 from jobs.storage import local_store, policy
 from jobs.storage.forms import UploadForm
 from jobs.storage.interface import UPLOAD_LIMIT_S, ObjectMissing, Stored, StoreUnavailable
 from jobs.storage.local import OBJECT_PATH, LocalStore
 from jobs.storage.policy import Refused
 
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = dict[str, str]
 Resource = TypeVar("Resource")
 
@@ -34,10 +31,6 @@ WRITE_BYTES = 1024 * 1024
 # Small enough that a slow client takes one within SILENCE_S.
 SEND_BYTES = 256 * 1024
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
-
-
-class ClientGone(Exception):
-    """Nobody is left to answer."""
 
 
 def _endpoint(*methods: str) -> Callable[[App], App]:

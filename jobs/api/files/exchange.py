@@ -4,19 +4,18 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
-from uuid import uuid4
 
 import orjson
-from django.db import InterfaceError, OperationalError
 
 from accounts.callers import Caller
 from accounts.services import keys
-from anex.core.errors import AnexError, MethodNotAllowed, Unavailable
+from anex.core import asgi
+from anex.core.asgi import App, ClientGone, Receive, Scope, Send
+from anex.core.errors import AnexError, MethodNotAllowed
 from anex.core.openai_errors import error_object
 from anex.core.retrying import Headers, headers
 from anex.core.threads import Threads
 from jobs.api.endpoint import check_access
-from jobs.storage.asgi import App, ClientGone, Receive, Scope, Send
 
 log = logging.getLogger(__name__)
 
@@ -25,24 +24,16 @@ in_thread: Final = Threads(4, "files").run
 LINGER_S: Final = 30.0
 
 
-class Exchange:
-    """A request and the answer to it; `request_id` is told with every answer."""
+class Exchange(asgi.Exchange):
+    """A request and the answer to it, before which its body may have to be heard out."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self.scope = scope
-        self.receive = receive
-        self.send = send
-        self.request_id = uuid4().hex
-        self.answered = False
+        super().__init__(scope, receive, send)
         self.heard_out = scope["method"] in ("GET", "HEAD")
-
-    def header(self, name: bytes) -> str:
-        """The value of a header, empty where there is none."""
-        return b",".join(value for key, value in self.scope["headers"] if key == name).decode("latin-1")
 
     async def authenticate(self, *, answers_frozen: bool = False) -> Caller:
         """Who calls; raises what a view of the batch API does."""
-        return await in_thread(_caller, self.header(b"authorization") or None, self.scope["method"], answers_frozen)
+        return await in_thread(_caller, self.header(b"authorization"), self.scope["method"], answers_frozen)
 
     async def answer(self, status: int, body: Any, more: Headers | None = None) -> None:
         """A whole answer in JSON; what the client still sends is heard out for a while first."""
@@ -62,12 +53,6 @@ class Exchange:
         """The answer to what was refused or failed."""
         shown = error_object(error.status, error.message, error.code, param=error.param, extra=error.extra)
         await self.answer(error.status, {"error": shown}, [*headers(error), *(more or [])])
-
-    async def start(self, status: int, told: Headers) -> None:
-        """Begin the answer."""
-        self.answered = True
-        told = [*told, (b"x-request-id", self.request_id.encode())]
-        await self.send({"type": "http.response.start", "status": status, "headers": told})
 
     async def hear(self) -> bytes:
         """The next piece of the body; `heard_out` after the last. Raises ClientGone."""
@@ -109,8 +94,5 @@ def _told(error: Exception, request_id: str) -> AnexError:
     """What the client is told of an exception; what is not the client's doing is logged."""
     if isinstance(error, AnexError):
         return error
-    if isinstance(error, OperationalError | InterfaceError):
-        log.warning("%s: the database is away: %s", request_id, type(error).__name__)
-        return Unavailable("The request could not be handled just now. Try again.")
     log.error("%s failed", request_id, exc_info=error)
     return AnexError("Something went wrong on our side. Try again.")

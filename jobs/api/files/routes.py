@@ -4,10 +4,10 @@ from typing import Any, Final
 
 from django.urls import re_path
 
+from anex.core.asgi import App, Receive, Scope, Send
 from jobs.api.files.content import content
 from jobs.api.files.exchange import endpoint
 from jobs.api.files.upload import upload
-from jobs.storage.asgi import App, Receive, Scope, Send
 
 _receive: Final = endpoint(upload, "POST")
 _content: Final = endpoint(content, "GET", "HEAD")

@@ -33,12 +33,12 @@ _at_once = 0
 async def upload(exchange: Exchange) -> None:
     """Answer the file, which is then ready for a batch."""
     caller = await exchange.authenticate()
-    if exchange.header(b"content-encoding") not in ("", "identity"):
+    if exchange.header(b"content-encoding") not in (None, "", "identity"):
         raise WrongMediaType("Send the file without Content-Encoding.")
-    told = exchange.header(b"content-length")
+    told = exchange.header(b"content-length") or ""
     if told.isdecimal() and int(told) > _MOST_BODY:
         raise _too_large()
-    form = _form(exchange.header(b"content-type"))
+    form = _form(exchange.header(b"content-type") or "")
     with _one_of_many():
         place = await in_thread(uploads.begin, organization_id=caller.organization_id)
         try:

@@ -15,6 +15,7 @@ from django.conf import settings
 from anex.core import clock
 from anex.core.errors import TooManyRequests, Unavailable
 from inference.backends import health, registry
+from inference.backends.answers import Refused
 from inference.backends.client import Client
 from inference.backends.faults import FormFailed, Throttled, UpstreamError
 from inference.backends.registry import Server
@@ -79,6 +80,15 @@ class Lease:
         if self._load.failures >= FAILURES:
             self._load.rests_until = clock.monotonic() + REST_S
             log.warning("%r is left alone for %g s: %s", self.server, REST_S, error)
+
+    def end(self, error: BaseException | None) -> None:
+        """One of its ends, by what the request ended in."""
+        if error is None or isinstance(error, Refused):
+            self.worked()
+        elif isinstance(error, UpstreamError):
+            self.failed(error)
+        else:
+            self.drop()
 
     def drop(self) -> None:
         """Nothing is known of it: the client left, or the fault is ours."""

@@ -74,17 +74,11 @@ class Upstream:
         begun.heard = lease.heard
         try:
             yield begun
-        except UpstreamError as error:
-            lease.failed(error)
-            raise
-        except Refused:
-            lease.worked()
-            raise
-        except BaseException:
-            lease.drop()
+        except BaseException as error:
+            lease.end(error)
             raise
         else:
-            lease.worked()
+            lease.end(None)
         finally:
             await opened.__aexit__(None, None, None)
 
@@ -94,17 +88,12 @@ class Upstream:
             lease = self._servers.lease(model_id, tried=tried)
             try:
                 return lease, await ask(lease.server)
-            except UpstreamError as error:
-                lease.failed(error)
+            except BaseException as error:
+                lease.end(error)
                 tried.add(lease.server.id)
-                if len(tried) >= MOST_SERVERS or not self._servers.has_other(model_id, tried):
+                is_last = len(tried) >= MOST_SERVERS or not self._servers.has_other(model_id, tried)
+                if is_last or not isinstance(error, UpstreamError):
                     raise
-            except Refused:
-                lease.worked()
-                raise
-            except BaseException:
-                lease.drop()
-                raise
 
 
 def _nothing() -> None:

@@ -5,16 +5,15 @@ sent a scope, then one span after the other, and answers with what it found or t
 it is at work it sends `None` now and then, as a sign of life.
 """
 
-import fcntl
 import gc
 import resource
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from multiprocessing.connection import Connection
 
 from anex.core import clock
+from anex.core.process import locked
 from jobs.run.checking import Found, check_span
 
 MOST_MEMORY_BYTES = 8 * 1024**3  # addresses; several times what the longest line takes
@@ -36,7 +35,7 @@ def main(pipe: int, lock: int) -> None:
                 span = connection.recv()
                 answer: Found | Exception
                 try:
-                    answer = check_span(scope, span, pulse=pulse, alone=partial(_locked, lock))
+                    answer = check_span(scope, span, pulse=pulse, alone=partial(locked, lock))
                 except Exception as error:
                     answer = error
                 connection.send(answer)
@@ -54,15 +53,6 @@ def _signs_of_life(connection: Connection) -> Callable[[], None]:
             connection.send(None)
 
     return pulse
-
-
-@contextmanager
-def _locked(lock: int) -> Iterator[None]:
-    fcntl.lockf(lock, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.lockf(lock, fcntl.LOCK_UN)
 
 
 if __name__ == "__main__":

@@ -5,18 +5,16 @@ in memory. It reads the file and answers lines of JSON: the target, once
 it is known, then what is wrong or how many rows there are.
 """
 
-import fcntl
 import gc
 import os
 import resource
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
 import orjson
 
+from anex.core.process import locked
 from jobs.run.arrivals.lines import BadLine, Limits, Lines
 
 MOST_MEMORY_BYTES: Final = 4 * 1024**3  # addresses; the longest line takes 3, and 1.4 of memory
@@ -28,7 +26,7 @@ def main(line_bytes: int, rows: int, lock: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY_BYTES, MOST_MEMORY_BYTES))
     # Rows live for a moment and hold no cycles.
     gc.disable()
-    lines = Lines(Limits(line_bytes, rows), alone=partial(_locked, lock))
+    lines = Lines(Limits(line_bytes, rows), alone=partial(locked, lock))
     told = False
     try:
         while data := os.read(sys.stdin.fileno(), PIECE_BYTES):
@@ -47,15 +45,6 @@ def _tell_target(lines: Lines) -> bool:
     if lines.target:
         _say({"url": lines.target.url, "model": lines.target.model, "at": lines.target_line})
     return lines.target is not None
-
-
-@contextmanager
-def _locked(lock: int) -> Iterator[None]:
-    fcntl.lockf(lock, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.lockf(lock, fcntl.LOCK_UN)
 
 
 def _say(message: dict[str, Any]) -> None:

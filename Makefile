@@ -1,7 +1,7 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-all test-clients test-vllm fuzz fuzz-parsers leavers lint audit format migrations bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-upload bench-requests bench-gateway bench-batch
+.PHONY: help demo test test-all test-clients test-vllm fuzz fuzz-parsers explore leavers lint audit format migrations bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-upload bench-requests bench-gateway bench-batch
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
@@ -11,6 +11,7 @@ help:
 	@echo "make test-vllm     chat, tools, formats and embeddings on a real vLLM server on the CPU; installs it once, 4 GB"
 	@echo "make fuzz          made-up and hostile requests against the APIs; part of make test-all"
 	@echo "make fuzz-parsers  a million made-up rows, content parts and media headers"
+	@echo "make explore       new examples for every property test; the suite tries the same ones every time"
 	@echo "make leavers       10,000 realtime requests whose clients leave anywhere; part of make test-all"
 	@echo "make lint          ruff, mypy --strict, import contracts"
 	@echo "make audit         asks a database of advisories about what is installed; says so where none is reachable"
@@ -51,6 +52,9 @@ fuzz:
 
 fuzz-parsers:
 	@$(RUN) dev tests/fuzz/parsers.py $(ARGS)
+
+explore:
+	@$(RUN) dev -m pytest -n auto --maxprocesses 4 -m hypothesis --hypothesis-profile explore $(ARGS)
 
 leavers:
 	@ANEX_TEST_LEAVERS=10000 $(RUN) dev -m pytest -s tests/realtime/test_leaving_clients.py $(ARGS)

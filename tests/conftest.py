@@ -17,7 +17,9 @@ from tests.models_folder import ModelsFolder
 collect_ignore = ["clients/suites"]
 
 # How fast a machine is says nothing about whether a property holds.
-settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=1000)
+# The same examples every time, so that a change is judged by what it changed; make explore looks for new ones.
+settings.register_profile("suite", settings.get_profile("explore"), derandomize=True, max_examples=100)
 settings.load_profile("suite")
 
 KEEP_TRUNCATABLE = """

@@ -47,8 +47,7 @@ class Profile:
     `names_faults` a refusal has the code of its fault, without it the one of all malformed requests. `takes_media` says
     that content may hold media, `takes_inline` that it may be in the body. `cuts_states` tells that a decision's state
     is cut to the model's window, not refused. `reads_levels` reads the effort behind a model's name. `keeps_promises`
-    answers a forced call that was not made, or a form that was not kept, with 422. `advises` puts `retry` and `charged`
-    into every error.
+    answers a forced call that was not made, or a form that was not kept, with 422.
 
     An answer that is not streamed ends after `answer_s` seconds; with `commits_early` its head is sent while it is
     awaited. `derives_keys` gives a request without an idempotency key one of its own. What a key answered is kept for
@@ -66,7 +65,6 @@ class Profile:
     takes_inline: bool = True
     reads_levels: bool = False
     keeps_promises: bool = False
-    advises: bool = False
     unpaid: type[AnexError] = PaymentRequired
     efforts: tuple[str, ...] = EFFORTS
     most_inputs: int = 128
@@ -97,7 +95,6 @@ OPENAI_V1: Final = Profile(
     takes_inline=False,
     reads_levels=True,
     keeps_promises=True,
-    advises=True,
     unpaid=InsufficientQuota,
     efforts=(*EFFORTS, "max", "light", "balanced", "deep"),
     most_inputs=2048,

@@ -7,7 +7,7 @@ from django.urls import re_path
 
 from anex.core import garbage
 from anex.core.asgi import App, Receive, Scope, Send
-from inference.requests.profiles import REALTIME_V1, V1
+from inference.requests.profiles import OPENAI_V1, REALTIME_V1, V1
 from realtime import house
 from realtime.chat.completions import CHAT, serve
 from realtime.completions.protocol import COMPLETIONS
@@ -28,6 +28,10 @@ _CALLS: Final = (
     (r"^v1/systemone$", endpoint(decide, V1, "POST")),
     (r"^v1/models$", endpoint(provider_models, V1, "GET", "HEAD")),
     (r"^v1/models/(?P<model>.+)$", endpoint(provider_model, V1, "GET", "HEAD")),
+    (r"^openai/v1/chat/completions$", endpoint(serve(CHAT), OPENAI_V1, "POST")),
+    (r"^openai/v1/embeddings$", endpoint(embed, OPENAI_V1, "POST")),
+    (r"^openai/v1/models$", endpoint(provider_models, OPENAI_V1, "GET", "HEAD")),
+    (r"^openai/v1/models/(?P<model>.+)$", endpoint(provider_model, OPENAI_V1, "GET", "HEAD")),
     (r"^realtime/v1/embeddings$", endpoint(embed, REALTIME_V1, "POST")),
     (r"^realtime/v1/systemone$", endpoint(decide, REALTIME_V1, "POST")),
     (r"^realtime/v1/models$", endpoint(native_models, REALTIME_V1, "GET", "HEAD")),

@@ -9,7 +9,7 @@ import orjson
 from anex.core.usage import Usage
 from billing import pricing
 from inference.backends.answers import Answer
-from inference.requests import chat, decision_answers, embeddings
+from inference.requests import chat, decision_answers, embeddings, protocols
 from inference.requests import rows as requests
 from inference.requests.schema_process import answer_fault
 from jobs.run.outcomes import Count, Outcome, answered, refused
@@ -47,6 +47,7 @@ async def judge(
             count = "truncated"
         elif request.response_format and (error := await _format_error(request.response_format, body)):
             count = "format_error"
+        body = protocols.shape(request, body)
     return answered(row, request.custom_id, body, count=count, usage=usage, cost_nano=cost, error=error, length=length)
 
 

@@ -1,7 +1,8 @@
 """How full a real vLLM server on the CPU is during a job, beside a bare loop over the same file; interleaved rounds.
 
 Run by `python -m tests.vllm.occupancy`. What is compared is the mean of `vllm:num_requests_running` from the first
-request to the last.
+request to the last. Which of the two goes first alternates, so that neither has the warmer server or the quieter
+machine by its place.
 """
 
 import asyncio
@@ -99,13 +100,15 @@ def main() -> None:
             assert worker.poll() is None, (stack.state / "gpu.log").read_text()
             assert time.monotonic() < until
             time.sleep(1)
+        legs = {"bare": lambda number: asyncio.run(bare_loop(port, number)), "job": lambda number: job(stack, number)}
         means = []
         for round_ in range(ROUNDS):
-            with watched(port) as bare:
-                asyncio.run(bare_loop(port, 2 * round_))
-            with watched(port) as ours:
-                job(stack, 2 * round_ + 1)
-            means.append((mean(ours), mean(bare)))
+            filled = {}
+            for leg, run in reversed(legs.items()) if round_ % 2 else legs.items():
+                with watched(port) as seen:
+                    run(2 * round_ + (leg == "job"))
+                filled[leg] = mean(seen)
+            means.append((filled["job"], filled["bare"]))
             print(f"round {round_}: job {means[-1][0]:.2f}, bare loop {means[-1][1]:.2f}", flush=True)
         print(f"job / bare loop: {sum(ours for ours, _ in means) / sum(bare for _, bare in means):.3f}")
         worker.send_signal(signal.SIGTERM)

@@ -17,13 +17,14 @@ class ClientGone(Exception):
 
 
 class Exchange:
-    """A request and the answer to it; `request_id` is told with every answer."""
+    """A request and the answer to it; `request_id` is told with every answer, and so are the headers in `notes`."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.scope = scope
         self.receive = receive
         self.send = send
         self.request_id = uuid4().hex
+        self.notes: Headers = []
         self.answered = False
 
     def header(self, name: bytes) -> str | None:
@@ -34,5 +35,5 @@ class Exchange:
     async def start(self, status: int, headers: Headers) -> None:
         """Begin the answer."""
         self.answered = True
-        told = [*headers, (b"x-request-id", self.request_id.encode())]
+        told = [*headers, *self.notes, (b"x-request-id", self.request_id.encode())]
         await self.send({"type": "http.response.start", "status": status, "headers": told})

@@ -103,6 +103,15 @@ _SENTENCES: Final[dict[str, str]] = {
     "carry the thinking",
     "call_without_tools": "{param} asks for a tool call, but there are no tools",
     "unknown_tool": "{param} is '{name}', which is not among tools",
+    "not_supported": "{param} is not supported: leave it out",
+    "several_prompts": "{param} must be one string: send a request for each further prompt",
+    "stored": "{param} names something stored, and nothing is stored here: send the whole conversation in input",
+    "in_background": "{param} must be false: a response is answered while its request waits",
+    "stored_answer": "{param} is a reference to an answer, and nothing is stored here: send the answer itself, as "
+    "clients do with store: false",
+    "stored_call": "{param} is a reference to a call, and nothing is stored here: send the call itself, as clients do "
+    "with store: false",
+    "unknown_item": "unsupported item type '{type}': supported are {supported}",
     "too_many_items": "{param} is one of {count} {items}: {whole} takes at most {most}",
     "token_ids": "{param} holds token ids, which are not accepted: send the text itself",
     "text_only": "{param} must be a string: content with media is embedded by batch jobs",

@@ -96,7 +96,7 @@ SECTIONS: Final[dict[str, tuple[Entry, ...]]] = {
         Entry("rate_limit_exceeded", 429, "Requests arrive too fast, or too many are in flight.", retry="same"),
         Entry("wait_capacity", 429, "Every place for requests in flight is in use.", retry="same"),
         Entry("model_busy", 429, "The model answers as many requests as it takes.", retry="same"),
-        Entry("approval_queue_full", 429, "Too many jobs wait for approval: approve or cancel some."),
+        Entry("approval_queue_full", 429, "Too many jobs wait for approval: approve or cancel some.", retry="same"),
         Entry("too_many_batches", 429, "Too many batches are being checked.", retry="same"),
         Entry("too_many_uploads", 429, "Too many uploads are under way.", retry="same"),
     ),

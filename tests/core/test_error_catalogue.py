@@ -21,7 +21,14 @@ SOURCES = ("accounts", "anex", "billing", "inference", "jobs", "realtime")
 APART = "engines"
 PLANS = "plan_has_no_"
 AWAITED = {"bad_value", "input_invalid", "input_too_long", "invalid_idempotency_key", "response_format_unsupported"}
-AWAITED |= {"tools_rejected", "tools_unsupported", "in_flight", "key_settled", "output_limit_reached", "tool_choice_unmet"}
+AWAITED |= {
+    "tools_rejected",
+    "tools_unsupported",
+    "in_flight",
+    "key_settled",
+    "output_limit_reached",
+    "tool_choice_unmet",
+}
 AWAITED |= {"model_warming", "embeddings_warming", "vendor_disabled", "run_timed_out", "plan_has_no_api_generate"}
 
 

@@ -29,7 +29,7 @@ AWAITED |= {
     "output_limit_reached",
     "tool_choice_unmet",
 }
-AWAITED |= {"model_warming", "embeddings_warming", "vendor_disabled", "run_timed_out", "plan_has_no_api_generate"}
+AWAITED |= {"run_timed_out", "plan_has_no_api_generate"}
 
 
 @cache

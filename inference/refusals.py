@@ -23,7 +23,7 @@ class RowError(InvalidRequest):
         return RowError(self.code, self.message, param)
 
 
-_SENTENCES: Final[dict[str, str]] = {
+SENTENCES: Final[dict[str, str]] = {
     "invalid_encoding": "the line is not valid UTF-8: save the file as UTF-8",
     "byte_order_mark": "the line starts with a byte order mark: save the file as UTF-8 without one",
     "invalid_json": "the line is not valid JSON ({reason})",
@@ -143,7 +143,7 @@ def quoted(custom_id: str) -> str:
 
 def row_error(code: str, param: str | None = None, *, row: str = "", **facts: object) -> RowError:
     """The error for `code`, its sentence filled with `param`, the custom_id of the `row` and `facts`."""
-    return RowError(code, _SENTENCES[code].format(param=param, row=quoted(row), **facts), param)
+    return RowError(code, SENTENCES[code].format(param=param, row=quoted(row), **facts), param)
 
 
 def expected(what: str, value: object, param: str) -> RowError:

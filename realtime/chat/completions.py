@@ -41,7 +41,7 @@ async def complete(exchange: Exchange, house: House) -> None:
     )
     async with Watched(exchange.receive) as watched:
         if asked.schemas:
-            await in_thread(chat_request.check_schemas, asked)
+            await in_thread(chat_request.check_schemas, asked, exchange.profile)
         most = await aside(exchange.is_long, chat_upstream.most_usage, asked, offer.model)
         with await admit(exchange, house, offer, surface="chat", most=most) as meter:
             try:

@@ -98,12 +98,14 @@ def refusal(verdict: dict[str, Any], asked: Asked, caller: Caller, *, today: dat
             return TooManyRequests(
                 f"This organization may have {verdict['limit']:,} requests in flight at once, and has. "
                 "Wait until one is answered, then send this again.",
+                code="wait_capacity",
                 retry_after=1,
             )
         case "model_busy":
             return TooManyRequests(
                 f"The model '{asked.model}' answers {verdict['limit']:,} requests at once, and does. "
                 "Try again in a second.",
+                code="model_busy",
                 retry_after=1,
             )
     try:

@@ -113,6 +113,7 @@ class Exchange(asgi.Exchange):
 
     async def refuse(self, error: AnexError) -> None:
         """The answer to what was refused or failed before anything was sent."""
+        error = errors.worded(error, self.profile)
         more = headers(error)
         if error.status in (408, 413):
             # The rest of the body is not read.

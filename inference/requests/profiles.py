@@ -51,8 +51,7 @@ class Profile:
     `takes_custom` reads tools in both of OpenAI's spellings, custom ones too, and bounds their names and schemas.
 
     With `keeps_promises` a forced call that was not made and a form that was not kept are 422, and thinking written
-    into an answer, or sent back for a question that is settled, is no part of it. `advises` puts `retry` and `charged`
-    into every error.
+    into an answer, or sent back for a question that is settled, is no part of it.
 
     A chat ends after `turn_s` seconds as by its cap; None for no such end. What is not streamed ends after `answer_s`
     seconds; with `commits_early` its head is sent while it is awaited. `derives_keys` gives a request without an
@@ -72,7 +71,6 @@ class Profile:
     lowers_caps: bool = False
     takes_custom: bool = False
     keeps_promises: bool = False
-    advises: bool = False
     unpaid: type[AnexError] = PaymentRequired
     efforts: tuple[str, ...] = EFFORTS
     most_inputs: int = 128
@@ -106,7 +104,6 @@ OPENAI_V1: Final = Profile(
     lowers_caps=True,
     takes_custom=True,
     keeps_promises=True,
-    advises=True,
     unpaid=InsufficientQuota,
     efforts=(*EFFORTS, "max", "light", "balanced", "deep"),
     most_inputs=2048,

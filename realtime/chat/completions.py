@@ -107,7 +107,8 @@ class _Answer:
                     raise
                 log.warning("%s broke off: %r", self._exchange.request_id, error)
                 await self._meter.finish("failed")
-                await out.end(writer.error_chunk(errors.as_object(errors.shown(error))) + sse.END)
+                told = errors.as_object(errors.shown(error), self._exchange.profile)
+                await out.end(writer.error_chunk(told) + sse.END)
                 return
             last = writer.usage_chunk(self._usage()) if self._asked.includes_usage else b""
             await self._meter.finish()

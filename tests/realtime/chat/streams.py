@@ -9,12 +9,13 @@ from inference.catalogue import get
 from inference.requests import chat_request
 from inference.requests.profiles import V1
 from realtime.chat.chunks import Writer
+from realtime.chat.protocol import Head
 from realtime.chat.reading import Reader
 from realtime.chat.usage import usage_object
 from realtime.chat.whole import Whole
 from realtime.sse import Parser
 
-HEAD: dict[str, Any] = {"answer_id": "chatcmpl-1", "created": 1, "model_id": "gemma4-12b"}
+HEAD = Head("chatcmpl-1", 1, "gemma4-12b")
 TOOLS = [{"type": "function", "function": {"name": name}} for name in ("f", "g")]
 NAMED = {"type": "function", "function": {"name": "f"}}
 
@@ -48,19 +49,19 @@ def call(index: int, arguments: str | None = None, **head: Any) -> dict[str, Any
 
 def whole(asked: chat_request.ChatRequest, *events: bytes) -> dict[str, Any]:
     """The choice of an answer that is not streamed."""
-    reader, gathered = Reader(asked), Whole()
+    reader, gathered = Reader(asked), Whole(HEAD, logprobs=asked.top_logprobs is not None)
     for event in events:
         if delta := reader.read(event):
             gathered.add(delta)
     usage = usage_object(Usage(input_tokens=1, output_tokens=1))
-    body = gathered.body(**HEAD, usage=usage, logprobs=asked.top_logprobs is not None)
+    body = gathered.body(usage)
     choice: dict[str, Any] = orjson.loads(orjson.dumps(body))["choices"][0]
     return choice
 
 
 def streamed(asked: chat_request.ChatRequest, *events: bytes) -> list[dict[str, Any]]:
     """The chunks of a streamed answer."""
-    reader, writer, parser = Reader(asked), Writer(**HEAD, usage=asked.includes_usage), Parser()
+    reader, writer, parser = Reader(asked), Writer(HEAD, usage=asked.includes_usage), Parser()
     out = []
     for event in events:
         if delta := reader.read(event):

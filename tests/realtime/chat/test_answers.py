@@ -12,7 +12,7 @@ from inference.backends.faults import ServerFailed
 from realtime.chat.chunks import Writer
 from realtime.chat.reading import Reader
 from realtime.chat.usage import usage_object
-from realtime.sse import Parser
+from realtime.sse import DONE, Parser
 from tests.realtime.chat.streams import HEAD, NAMED, TOOLS, both, call, chunk, request, streamed
 
 ROLE = chunk({"role": "assistant", "content": ""})
@@ -171,12 +171,13 @@ def test_usage_is_the_last_that_was_reported() -> None:
 
 
 def test_an_answer_that_fails_ends_with_an_error_beside_its_reason() -> None:
-    writer = Writer(**HEAD, usage=True)
+    writer = Writer(HEAD, usage=True)
     error = {"message": "The model failed.", "type": "server_error", "param": None, "code": "upstream_error"}
-    failed, used = (
-        orjson.loads(data)
-        for data in Parser().feed(writer.error_chunk(error) + writer.usage_chunk({"total_tokens": 1}))
+    (failed, end), (used, _) = (
+        Parser().feed(events) for events in (writer.error(error), writer.finish({"total_tokens": 1}))
     )
+    failed, used = orjson.loads(failed), orjson.loads(used)
+    assert end == DONE
     assert (failed["error"], failed["choices"][0]["finish_reason"]) == (error, "error")
     assert (used["choices"], used["usage"]) == ([], {"total_tokens": 1})
 

@@ -96,7 +96,7 @@ class Answer:
                 await self._meter.finish("failed")
                 told = errors.shown(error)
                 rename(told, self._posed.names)
-                await out.end(writer.error(errors.as_object(told)))
+                await out.end(writer.error(errors.as_object(told, self._exchange.profile)))
                 return
             last = writer.finish(self._usage())
             await self._meter.finish()

@@ -12,6 +12,7 @@ from inference.catalogue.schema import Model
 from inference.media.formats import Modality
 from inference.media.parts import CHAT_PARTS, MediaPart
 from inference.refusals import RowError, row_error
+from inference.requests import model_names
 from inference.requests.bodies import malformed, refused
 from inference.requests.chat_fields import check_fields, drop_fields
 from inference.requests.messages import forget_thinking, read_messages
@@ -100,7 +101,7 @@ def _read(body: dict[str, Any], model: Model, profile: Profile) -> ChatRequest:
     reasoning = read_reasoning(
         body.get("reasoning"),
         model=model,
-        top_level=body.get("reasoning_effort"),
+        top_level=_effort(body, model, profile),
         efforts=profile.efforts,
         nearest=profile.reads_levels,
     )
@@ -169,6 +170,11 @@ def _forms(
     if not isinstance(value, dict) or not constrains(value):
         return None, ()
     return upstream_format(value), () if schema is None else (("response_format.json_schema.schema", schema),)
+
+
+def _effort(body: dict[str, Any], model: Model, profile: Profile) -> object:
+    asked = body.get("reasoning_effort")
+    return model_names.level(body.get("model"), model.id) if asked is None and profile.reads_levels else asked
 
 
 def _check_form(value: object, use: ToolUse) -> None:

@@ -11,6 +11,7 @@ from anex.core.errors import AnexError
 from anex.core.usage import Usage
 from billing import requests
 from billing.pricing import PriceCard, row_cost_nano
+from billing.request_keys import RequestKey
 from billing.requests import Ended, Status
 
 log = logging.getLogger(__name__)
@@ -20,7 +21,10 @@ _OURS = 500
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A request that may run: who asks, what is held for it and under which source, and when it began (monotonic)."""
+    """A request that may run: who asks, what is held for it and under which source, and when it began (monotonic).
+
+    `request_key` is the idempotency key it came under.
+    """
 
     request_id: str
     source: str
@@ -31,6 +35,7 @@ class Admitted:
     most: Usage
     card: PriceCard
     began: float
+    request_key: RequestKey | None = None
 
 
 class Meter:
@@ -100,6 +105,7 @@ class Meter:
                 video_ms=self._most.video_ms,
                 audio_ms=self._most.audio_ms,
                 duration_ms=round((clock.monotonic() - admitted.began) * 1000),
+                **requests.key_facts(admitted.request_key),
             )
         )
         return True

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from anex.core.usage import Usage
 from billing.pricing import PriceCard
+from billing.request_keys import RequestKey
 from billing.requests import Ended
 from realtime.admission import Admission
 from realtime.database import Away, Database
@@ -42,13 +43,22 @@ class Till:
         self._writing = asyncio.create_task(self._writer.run())
 
     async def admit(
-        self, header: str | None, *, surface: str, card: PriceCard, most: Usage, model_limit: int | None = None
+        self,
+        header: str | None,
+        *,
+        surface: str,
+        card: PriceCard,
+        most: Usage,
+        model_limit: int | None = None,
+        request_key: RequestKey | None = None,
     ) -> Meter:
         """The meter of a request that may run; enter it before anything is awaited. Raises as `Admission.admit`.
 
         `model_limit` is how many requests of the model all processes take at once (429 beyond it).
         """
-        admitted = await self._admission.admit(header, surface=surface, card=card, most=most, model_limit=model_limit)
+        admitted = await self._admission.admit(
+            header, surface=surface, card=card, most=most, model_limit=model_limit, request_key=request_key
+        )
         meter = Meter(admitted, self._settle, self._freed)
         self._open[admitted.source] = meter
         return meter

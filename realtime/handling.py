@@ -16,7 +16,7 @@ from inference.backends.answers import Answer
 from inference.backends.faults import UpstreamError
 from inference.backends.overflow import Field, read_overflow
 from inference.catalogue.schema import Model, Task
-from inference.requests import bodies
+from inference.requests import bodies, model_names
 from inference.requests.profiles import Profile
 from realtime import errors, offers
 from realtime.house import House
@@ -78,6 +78,8 @@ async def read_request(
         raw = await exchange.body(lambda: _check_key(header, None), decodes=decodes)
         body = await aside(exchange.is_long, bodies.decode, raw, profile=exchange.profile)
         named.append(bodies.model_id(body, profile=exchange.profile))
+        if exchange.profile.reads_levels and catalogue.get(named[0]) is None:
+            named[0] = model_names.base(named[0])
         offer = offers.find(named[0], task, profile=exchange.profile, servers=house.servers)
         if offer.model.organization is not None:
             await _check_key(header, offer.model)

@@ -17,12 +17,13 @@ KEEP_ALIVE_S = 10.0
 class Patience:
     """How long what is waited for, in seconds: a comment in a stream, a silent server, an answer that is not streamed.
 
-    `answer_s` is the profile's where None.
+    `answer_s` and `turn_s`, how long a chat may take that ends as by its cap then, are the profile's where None.
     """
 
     keep_alive_s: float = KEEP_ALIVE_S
     silence_s: float = SILENCE_S
     answer_s: float | None = None
+    turn_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

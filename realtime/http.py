@@ -1,8 +1,10 @@
 """One HTTP request to a raw handler: its body within limits, its answer, and whether its client is still there."""
 
 import asyncio
+import re
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from itertools import islice
 from types import TracebackType
 from typing import Any, Final
 
@@ -23,6 +25,10 @@ BODY_S: Final = 300.0
 _WINDOW_LOG: Final = 25
 # Compressed bodies may be made of several, one behind the other: each costs a copy of the rest.
 _MOST_PIECES: Final = 100
+# Names of fields that stand in a header: as many, as long, of such characters.
+_MOST_NAMES: Final = 32
+_MOST_NAME: Final = 64
+_TELLABLE: Final = re.compile(r"[\w.\-\[\]]+", re.ASCII)
 
 
 Vouch = Callable[[], Awaitable[None]]
@@ -106,6 +112,12 @@ class Exchange(asgi.Exchange):
 
     def _too_large(self) -> TooLarge:
         return TooLarge(f"The body of a request is at most {self.profile.max_body_bytes // 1024 // 1024} MiB.")
+
+    def tell_ignored(self, names: Iterable[str]) -> None:
+        """Name fields that are not applied in a header of the answer (reference 004)."""
+        told = [name[:_MOST_NAME] for name in islice(names, _MOST_NAMES) if _TELLABLE.fullmatch(name[:_MOST_NAME])]
+        if told:
+            self.notes.append((b"x-anex-ignored-params", ", ".join(told).encode()))
 
     async def answer(self, value: Any) -> None:
         """200 with JSON."""

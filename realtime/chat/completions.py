@@ -54,8 +54,10 @@ def serve(protocol: Protocol) -> Handler:
 
 
 async def _complete(exchange: Exchange, house: House, offer: Offer, posed: Posed, watched: Watched) -> None:
+    if posed.chat.ignored:
+        exchange.tell_ignored(posed.names.get(name, name) for name in posed.chat.ignored)
     if posed.chat.schemas:
-        await in_thread(chat_request.check_schemas, posed.chat)
+        await in_thread(chat_request.check_schemas, posed.chat, exchange.profile)
     most = await aside(exchange.is_long, chat_upstream.most_usage, posed.chat, offer.model)
     with await admit(exchange, house, offer, surface=posed.protocol.surface, most=most) as meter:
         try:

@@ -32,6 +32,7 @@ async def embed(exchange: Exchange, house: House) -> None:
         "embed",
         lambda body, model, profile: embedding_request.read(body, model=model, profile=profile),
     )
+    exchange.tell_ignored(asked.ignored)
     most = embedding_request.most_usage(asked, offer.model)
     async with Watched(exchange.receive):
         with await admit(exchange, house, offer, surface="embeddings", most=most) as meter:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
+import orjson
 
 from anex.core import clock
 from anex.core.errors import AnexError, InvalidRequest
@@ -45,6 +46,11 @@ class Posed(NamedTuple):
     names: Mapping[str, str]
 
 
+def head(exchange: Exchange, offer: Offer, posed: Posed) -> Head:
+    """What names the answer to a request."""
+    return Head(f"{posed.protocol.id_prefix}{exchange.request_id}", int(clock.now().timestamp()), offer.model.id)
+
+
 class Answer:
     """The answer to one admitted request: either `whole` or `stream` is called, once."""
 
@@ -56,12 +62,10 @@ class Answer:
         self._asked = posed.chat
         self._meter = meter
         self._reader = Keeper(posed.chat) if posed.chat.promises else Reader(posed.chat)
-        self._head = Head(
-            f"{posed.protocol.id_prefix}{exchange.request_id}", int(clock.now().timestamp()), offer.model.id
-        )
+        self._head = head(exchange, offer, posed)
 
-    async def whole(self) -> None:
-        """One JSON object; TimeoutError (504) past the limit of answers that are not streamed."""
+    async def whole(self) -> bytes:
+        """One JSON object, paid for once it is there; TimeoutError (504) past the limit of such answers."""
         gathered = self._posed.protocol.whole(self._head, self._asked, self._posed.echo)
 
         async def take(deltas: list[Delta]) -> None:
@@ -71,14 +75,15 @@ class Answer:
         async with asyncio.timeout(self._longest_s()):
             await self._fetch()
             await self._read(take)
-        body = gathered.body(self._usage())
+        body = orjson.dumps(gathered.body(self._usage()))
+        await self._keep(body)
         await self._meter.finish()
-        await self._exchange.answer(body)
+        return body
 
     async def stream(self) -> None:
         """Events as they come. What fails after the first byte is told in the last of them."""
         writer = self._posed.protocol.events(self._head, self._asked, self._posed.echo)
-        async with EventStream(self._exchange, self._house.patience.keep_alive_s) as out:
+        async with EventStream(self._exchange, self._house.patience) as out:
 
             async def take(deltas: list[Delta]) -> None:
                 await out.send(b"".join(map(writer.write, deltas)))
@@ -101,8 +106,13 @@ class Answer:
                 await out.end(writer.error(errors.as_object(told, self._exchange.profile)))
                 return
             last = writer.finish(self._usage())
+            await self._keep(last)
             await self._meter.finish()
             await out.end(last)
+
+    async def _keep(self, last: bytes) -> None:
+        if keeper := self._exchange.keeper:
+            await keeper.keep(last, charged_nano=self._meter.price_nano())
 
     async def _fetch(self) -> None:
         if self._asked.media:

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0014_chunks_in_hand'),
+        ('jobs', '0015_urgency_and_thinking'),
     ]
 
     operations = [

@@ -49,7 +49,7 @@ def handle(case: dict[str, Any]) -> None:
 def answer(case: dict[str, Any], body: dict[str, Any], model: Model, profile: Profile) -> None:
     if case["route"] in ("chat", *TRANSLATED):
         chat = chat_request.read(body, model=model, profile=profile)
-        chat_request.check_schemas(chat)
+        chat_request.check_schemas(chat, profile)
         assert chat_upstream.most_usage(chat, model).input_tokens <= model.context_tokens
         if all(part.data for part in chat.media):
             orjson.loads(chat_upstream.write(chat, served_name="m", model=model))

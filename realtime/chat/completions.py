@@ -60,6 +60,9 @@ async def _complete(exchange: Exchange, house: House, offer: Offer, posed: Posed
         await in_thread(chat_request.check_schemas, posed.chat, exchange.profile)
     most = await aside(exchange.is_long, chat_upstream.most_usage, posed.chat, offer.model)
     with await admit(exchange, house, offer, surface=posed.protocol.surface, most=most) as meter:
+        longest = meter.admitted.caller.plan.max_output_tokens
+        if longest is not None:
+            posed = posed._replace(chat=chat_request.within(posed.chat, longest))
         try:
             answer = Answer(exchange, house, offer, posed, meter)
             await (answer.stream() if posed.chat.stream else answer.whole())

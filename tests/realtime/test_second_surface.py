@@ -183,3 +183,12 @@ def test_tools_that_the_server_refuses_are_rejected(surface: Surface) -> None:
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "tools_rejected")
     (record,) = surface.settled()
     assert record.amount_nano == 0
+
+
+def test_text_past_the_window_is_too_long(surface: Surface) -> None:
+    asked = {"model": "scripted-embed", "input": ["a", "a " * 33_000]}
+    refused = surface.http.post("/openai/v1/embeddings", json=asked)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "input_too_long")
+    elsewhere = surface.http.post("/v1/embeddings", json=asked)
+    assert elsewhere.json()["error"]["code"] == "context_length_exceeded"
+    assert {record.amount_nano for record in surface.settled(2)} == {0}

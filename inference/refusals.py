@@ -23,7 +23,7 @@ class RowError(InvalidRequest):
         return RowError(self.code, self.message, param)
 
 
-_SENTENCES: Final[dict[str, str]] = {
+SENTENCES: Final[dict[str, str]] = {
     "invalid_encoding": "the line is not valid UTF-8: save the file as UTF-8",
     "byte_order_mark": "the line starts with a byte order mark: save the file as UTF-8 without one",
     "invalid_json": "the line is not valid JSON ({reason})",
@@ -103,6 +103,15 @@ _SENTENCES: Final[dict[str, str]] = {
     "carry the thinking",
     "call_without_tools": "{param} asks for a tool call, but there are no tools",
     "unknown_tool": "{param} is '{name}', which is not among tools",
+    "not_supported": "{param} is not supported: leave it out",
+    "several_prompts": "{param} must be one string: send a request for each further prompt",
+    "stored": "{param} names something stored, and nothing is stored here: send the whole conversation in input",
+    "in_background": "{param} must be false: a response is answered while its request waits",
+    "stored_answer": "{param} is a reference to an answer, and nothing is stored here: send the answer itself, as "
+    "clients do with store: false",
+    "stored_call": "{param} is a reference to a call, and nothing is stored here: send the call itself, as clients do "
+    "with store: false",
+    "unknown_item": "unsupported item type '{type}': supported are {supported}",
     "hosted_tool": "{param} is '{type}': no tools are run here; send tools of type function or custom, which you run",
     "legacy_functions": "{param} is not taken: send tools and tool_choice",
     "no_tools": "model '{model}' takes no {param}: choose a model whose parameters name tools",
@@ -149,7 +158,7 @@ def quoted(custom_id: str) -> str:
 
 def row_error(code: str, param: str | None = None, *, row: str = "", **facts: object) -> RowError:
     """The error for `code`, its sentence filled with `param`, the custom_id of the `row` and `facts`."""
-    return RowError(code, _SENTENCES[code].format(param=param, row=quoted(row), **facts), param)
+    return RowError(code, SENTENCES[code].format(param=param, row=quoted(row), **facts), param)
 
 
 def expected(what: str, value: object, param: str) -> RowError:

@@ -15,8 +15,10 @@ from anex.core import asgi
 from anex.core.asgi import ClientGone, Receive, Scope, Send
 from anex.core.errors import AnexError, MethodNotAllowed, TimedOut, TooLarge, WrongMediaType
 from anex.core.retrying import Headers, headers
+from billing.request_keys import RequestKey
 from inference.requests.profiles import Profile
 from realtime import errors
+from realtime.kept import Keeper
 from realtime.threads import LONG_BYTES, aside
 
 # All of a body has to be there by then.
@@ -31,16 +33,25 @@ _MOST_NAME: Final = 64
 _TELLABLE: Final = re.compile(r"[\w.\-\[\]]+", re.ASCII)
 
 
+JSON: Final = [(b"content-type", b"application/json")]
+
 Vouch = Callable[[], Awaitable[None]]
 
 
 class Exchange(asgi.Exchange):
-    """A request to a surface and the answer to it; `is_long` is told once the body was read."""
+    """A request to a surface and the answer to it; `is_long` is told once the body was read.
+
+    `request_key` is the idempotency key it comes under, `keeper` keeps its answer. With `fills` the answer was begun
+    before it was there.
+    """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, profile: Profile) -> None:
         super().__init__(scope, receive, send)
         self.profile = profile
         self.is_long = False
+        self.fills = False
+        self.request_key: RequestKey | None = None
+        self.keeper: Keeper | None = None
 
     def require_method(self, *methods: str) -> None:
         """Raise MethodNotAllowed (405)."""
@@ -132,12 +143,21 @@ class Exchange(asgi.Exchange):
             more.append((b"connection", b"close"))
         await self.answer_bytes(error.status, errors.body(error, self.profile), more)
 
+    async def fill(self, headers: Headers, word: bytes) -> None:
+        """Say something that means nothing, in an answer that is begun for it."""
+        self.fills = True
+        await self.begin(headers)
+        await self.send({"type": "http.response.body", "body": word, "more_body": True})
+
+    async def begin(self, headers: Headers) -> None:
+        """Begin the answer with 200, unless it was."""
+        if not self.answered:
+            await self.start(200, headers)
+
     async def answer_bytes(self, status: int, body: bytes, more: Headers | None = None) -> None:
-        """A whole answer in JSON."""
-        await self.start(
-            status,
-            [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *(more or [])],
-        )
+        """A whole answer in JSON; of one that was begun, the rest."""
+        if not self.fills:
+            await self.start(status, [*JSON, (b"content-length", str(len(body)).encode()), *(more or [])])
         await self.send({"type": "http.response.body", "body": body})
 
 

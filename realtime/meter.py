@@ -125,6 +125,10 @@ class Meter:
             return requests.own_count(most, pieces=self._pieces)
         return requests.believed(self._reported, most)
 
+    def price_nano(self) -> int:
+        """What the request would be charged if it ended now, answered."""
+        return min(row_cost_nano(self.admitted.card, self.billed(), "realtime"), self.admitted.hold_nano)
+
     def _used(self, status: Status) -> Usage | None:
         """What is paid for; None where nothing is."""
         if status in ("refused", "failed"):

@@ -56,6 +56,7 @@ class Profile:
     A chat ends after `turn_s` seconds as by its cap; None for no such end. What is not streamed ends after `answer_s`
     seconds; with `commits_early` its head is sent while it is awaited. `derives_keys` gives a request without an
     idempotency key one of its own. What a key answered is kept for `keeps_answers_s` seconds, 0 for not at all.
+    `tells_charge` names the job in every answer, and in those that are not streamed what it cost.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Profile:
     answer_s: int = 280
     commits_early: bool = False
     derives_keys: bool = False
+    tells_charge: bool = False
     keeps_answers_s: int = 0
 
 
@@ -111,6 +113,7 @@ OPENAI_V1: Final = Profile(
     turn_s=800,
     commits_early=True,
     derives_keys=True,
+    tells_charge=True,
     keeps_answers_s=600,
 )
 REALTIME_V1: Final = Profile(

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
+import orjson
 
 from anex.core import clock
 from anex.core.errors import AnexError, InvalidRequest
@@ -17,7 +18,7 @@ from inference.requests.chat_request import ChatRequest
 from inference.requests.translation import rename
 from realtime import errors, media, sse
 from realtime.chat.events import EventStream
-from realtime.chat.keeping import Keeper
+from realtime.chat.promised import Promised
 from realtime.chat.protocol import Head, Protocol
 from realtime.chat.reading import Delta, Reader
 from realtime.chat.usage import usage_object
@@ -45,6 +46,11 @@ class Posed(NamedTuple):
     names: Mapping[str, str]
 
 
+def head(exchange: Exchange, offer: Offer, posed: Posed) -> Head:
+    """What names the answer to a request."""
+    return Head(f"{posed.protocol.id_prefix}{exchange.request_id}", int(clock.now().timestamp()), offer.model.id)
+
+
 class Answer:
     """The answer to one admitted request: either `whole` or `stream` is called, once."""
 
@@ -55,13 +61,11 @@ class Answer:
         self._posed = posed
         self._asked = posed.chat
         self._meter = meter
-        self._reader = Keeper(posed.chat) if posed.chat.promises else Reader(posed.chat)
-        self._head = Head(
-            f"{posed.protocol.id_prefix}{exchange.request_id}", int(clock.now().timestamp()), offer.model.id
-        )
+        self._reader = Promised(posed.chat) if posed.chat.promises else Reader(posed.chat)
+        self._head = head(exchange, offer, posed)
 
-    async def whole(self) -> None:
-        """One JSON object; TimeoutError (504) past the limit of answers that are not streamed."""
+    async def whole(self) -> bytes:
+        """One JSON object, paid for once it is there; TimeoutError (504) past the limit of such answers."""
         gathered = self._posed.protocol.whole(self._head, self._asked, self._posed.echo)
 
         async def take(deltas: list[Delta]) -> None:
@@ -71,14 +75,15 @@ class Answer:
         async with asyncio.timeout(self._longest_s()):
             await self._fetch()
             await self._read(take)
-        body = gathered.body(self._usage())
+        body = orjson.dumps(gathered.body(self._usage()))
+        await self._keep(body)
         await self._meter.finish()
-        await self._exchange.answer(body)
+        return body
 
     async def stream(self) -> None:
         """Events as they come. What fails after the first byte is told in the last of them."""
         writer = self._posed.protocol.events(self._head, self._asked, self._posed.echo)
-        async with EventStream(self._exchange, self._house.patience.keep_alive_s) as out:
+        async with EventStream(self._exchange, self._house.patience) as out:
 
             async def take(deltas: list[Delta]) -> None:
                 await out.send(b"".join(map(writer.write, deltas)))
@@ -101,8 +106,13 @@ class Answer:
                 await out.end(writer.error(errors.as_object(told, self._exchange.profile)))
                 return
             last = writer.finish(self._usage())
+            await self._keep(last)
             await self._meter.finish()
             await out.end(last)
+
+    async def _keep(self, last: bytes) -> None:
+        if keeper := self._exchange.keeper:
+            await keeper.keep(last, charged_nano=self._meter.price_nano())
 
     async def _fetch(self) -> None:
         if self._asked.media:
@@ -113,7 +123,7 @@ class Answer:
     async def _read(self, take: Callable[[list[Delta]], Awaitable[None]]) -> None:
         """Give `take` what the answer gains; whatever happens, the meter knows what was used."""
         try:
-            if isinstance(self._reader, Keeper):
+            if isinstance(self._reader, Promised):
                 await self._take_turn(self._reader, take)
             else:
                 await self._ask(take)
@@ -123,7 +133,7 @@ class Answer:
         finally:
             self._count()
 
-    async def _take_turn(self, keeper: Keeper, take: Callable[[list[Delta]], Awaitable[None]]) -> None:
+    async def _take_turn(self, answer: Promised, take: Callable[[list[Delta]], Awaitable[None]]) -> None:
         """As `_ask`; the answer ends with its turn, and is checked before its end is told."""
         limit = asyncio.timeout(self._house.patience.turn_s or self._exchange.profile.turn_s)
         try:
@@ -132,8 +142,8 @@ class Answer:
         except TimeoutError:
             if not limit.expired():
                 raise
-            keeper.cut()
-        await take([await keeper.close()])
+            answer.cut()
+        await take([await answer.close()])
 
     async def _ask(self, take: Callable[[list[Delta]], Awaitable[None]]) -> None:
         async with self._house.upstream.stream(self._model.id, _PATH, self._write) as begun:
@@ -177,7 +187,7 @@ class Answer:
         if reported is not None:
             self._meter.report(reported)
         self._meter.relay(self._reader.pieces)
-        if isinstance(self._reader, Keeper) and self._reader.owed is not None:
+        if isinstance(self._reader, Promised) and self._reader.owed is not None:
             self._meter.keep(self._reader.owed)
 
     def _usage(self) -> dict[str, Any]:

@@ -67,6 +67,9 @@ async def _complete(exchange: Exchange, house: House, offer: Offer, posed: Posed
     meter = await admit_once(exchange, house, offer, posed, most)
     if meter is None:
         return
+    longest = meter.admitted.caller.plan.max_output_tokens
+    if longest is not None:
+        posed = posed._replace(chat=chat_request.within(posed.chat, longest))
     answer = Answer(exchange, house, offer, posed, meter)
     if exchange.recorder and not posed.chat.stream:
         await outlive(exchange, house, answer, meter)

@@ -71,7 +71,7 @@ async def _complete(exchange: Exchange, house: House, offer: Offer, posed: Posed
     if longest is not None:
         posed = posed._replace(chat=chat_request.within(posed.chat, longest))
     answer = Answer(exchange, house, offer, posed, meter)
-    if exchange.keeper and not posed.chat.stream:
+    if exchange.recorder and not posed.chat.stream:
         await outlive(exchange, house, answer, meter)
         return
     with meter:

@@ -49,6 +49,9 @@ class Profile:
     is cut to the model's window, not refused. `reads_levels` reads the effort behind a model's name. `keeps_promises`
     answers a forced call that was not made, or a form that was not kept, with 422.
 
+    With `obeys_plans` the organization's plan bounds how much of a conversation is sent on and how long an answer is,
+    and refuses every request where nothing is answered at once.
+
     An answer that is not streamed ends after `answer_s` seconds; with `commits_early` its head is sent while it is
     awaited. `derives_keys` gives a request without an idempotency key one of its own. What a key answered is kept for
     `keeps_answers_s` seconds, 0 for not at all.
@@ -70,6 +73,7 @@ class Profile:
     most_inputs: int = 128
     max_body_bytes: int = 32 * 1024 * 1024
     answer_s: int = 280
+    obeys_plans: bool = False
     commits_early: bool = False
     derives_keys: bool = False
     keeps_answers_s: int = 0
@@ -100,6 +104,7 @@ OPENAI_V1: Final = Profile(
     most_inputs=2048,
     max_body_bytes=1024 * 1024,
     answer_s=800,
+    obeys_plans=True,
     commits_early=True,
     derives_keys=True,
     keeps_answers_s=600,

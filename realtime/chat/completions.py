@@ -11,6 +11,7 @@ from inference.requests.translation import Translated, rename
 from realtime.chat.answer import Answer, Posed
 from realtime.chat.chunks import Writer
 from realtime.chat.protocol import Protocol
+from realtime.chat.terms import bind
 from realtime.chat.whole import Whole
 from realtime.handling import Handler, admit, read_request
 from realtime.house import House
@@ -58,6 +59,10 @@ async def _complete(exchange: Exchange, house: House, offer: Offer, posed: Posed
         await in_thread(chat_request.check_schemas, posed.chat)
     most = await aside(exchange.is_long, chat_upstream.most_usage, posed.chat, offer.model)
     with await admit(exchange, house, offer, surface=posed.protocol.surface, most=most) as meter:
+        if exchange.profile.obeys_plans:
+            bound = await aside(exchange.is_long, bind, posed.chat, meter.admitted.caller.plan)
+            exchange.notes += bound.notes
+            posed = posed._replace(chat=bound.chat)
         try:
             answer = Answer(exchange, house, offer, posed, meter)
             await (answer.stream() if posed.chat.stream else answer.whole())

@@ -5,28 +5,25 @@ from typing import NamedTuple
 import msgspec
 
 from accounts.plans import PlanTerms
-from anex.core.retrying import Headers
 from inference.requests.chat_request import ChatRequest
 from inference.requests.history import trim
 
 
 class Bound(NamedTuple):
-    """The chat as it is sent on, and what the answer says of it."""
+    """The chat as it is sent on, and how many messages were left out."""
 
     chat: ChatRequest
-    notes: Headers
+    dropped: int
 
 
 def bind(chat: ChatRequest, plan: PlanTerms) -> Bound:
     """The chat within the terms. A plan can only shorten: what was held for the whole is more than enough."""
-    notes: Headers = []
+    dropped = 0
     if plan.history_budget_bytes is not None:
         kept = trim(chat.messages, chat.media, plan.history_budget_bytes)
-        if kept.dropped:
+        if dropped := kept.dropped:
             chat = msgspec.structs.replace(chat, messages=kept.messages, media=kept.media)
-            # A message is never shortened, and the header of reference 004 says so.
-            notes.append((b"x-anex-history-trimmed", f"dropped={kept.dropped}, shortened=0".encode()))
     if plan.max_output_tokens is not None:
         asked = plan.max_output_tokens if chat.max_tokens is None else plan.cap(chat.max_tokens)
         chat = msgspec.structs.replace(chat, max_tokens=asked)
-    return Bound(chat, notes)
+    return Bound(chat, dropped)

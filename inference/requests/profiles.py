@@ -53,8 +53,8 @@ class Profile:
     With `keeps_promises` a forced call that was not made and a form that was not kept are 422, and thinking written
     into an answer, or sent back for a question that is settled, is no part of it.
 
-    With `obeys_plans` the organization's plan bounds how much of a conversation is sent on and how long an answer is,
-    and refuses every request where nothing is answered at once.
+    With `obeys_plans` a plan bounds how much of a conversation is sent on, and one under which nothing is answered at
+    once refuses every request.
 
     A chat ends after `turn_s` seconds as by its cap; None for no such end. What is not streamed ends after `answer_s`
     seconds; with `commits_early` its head is sent while it is awaited. `derives_keys` gives a request without an

@@ -68,12 +68,11 @@ async def _complete(exchange: Exchange, house: House, offer: Offer, posed: Posed
     meter = await admit_once(exchange, house, offer, posed, most)
     if meter is None:
         return
-    if exchange.profile.obeys_plans:
-        bound = bind(posed.chat, meter.admitted.caller.plan)
-        if bound.dropped:
-            # A message is never shortened, and the header of reference 004 says so.
-            exchange.note(b"x-anex-history-trimmed", f"dropped={bound.dropped}, shortened=0")
-        posed = posed._replace(chat=bound.chat)
+    bound = bind(posed.chat, meter.admitted.caller.plan, exchange.profile)
+    if bound.dropped:
+        # A message is never shortened, and the header of reference 004 says so.
+        exchange.note(b"x-anex-history-trimmed", f"dropped={bound.dropped}, shortened=0")
+    posed = posed._replace(chat=bound.chat)
     answer = Answer(exchange, house, offer, posed, meter)
     if exchange.keeper and not posed.chat.stream:
         await outlive(exchange, house, answer, meter)

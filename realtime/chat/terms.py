@@ -5,8 +5,10 @@ from typing import NamedTuple
 import msgspec
 
 from accounts.plans import PlanTerms
+from inference.requests import chat_request
 from inference.requests.chat_request import ChatRequest
 from inference.requests.history import trim
+from inference.requests.profiles import Profile
 
 
 class Bound(NamedTuple):
@@ -16,14 +18,13 @@ class Bound(NamedTuple):
     dropped: int
 
 
-def bind(chat: ChatRequest, plan: PlanTerms) -> Bound:
+def bind(chat: ChatRequest, plan: PlanTerms, profile: Profile) -> Bound:
     """The chat within the terms. A plan can only shorten: what was held for the whole is more than enough."""
     dropped = 0
-    if plan.history_budget_bytes is not None:
+    if plan.history_budget_bytes is not None and profile.obeys_plans:
         kept = trim(chat.messages, chat.media, plan.history_budget_bytes)
         if dropped := kept.dropped:
             chat = msgspec.structs.replace(chat, messages=kept.messages, media=kept.media)
     if plan.max_output_tokens is not None:
-        asked = plan.max_output_tokens if chat.max_tokens is None else plan.cap(chat.max_tokens)
-        chat = msgspec.structs.replace(chat, max_tokens=asked)
+        chat = chat_request.within(chat, plan.max_output_tokens)
     return Bound(chat, dropped)

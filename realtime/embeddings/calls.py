@@ -72,7 +72,10 @@ async def _ask(house: House, offer: Offer, asked: EmbeddingRequest, exchange: Ex
         return await house.upstream.complete(offer.model.id, ask)
     except Refused as refused:
         await media.check_pictures(asked.media, profile=exchange.profile)
-        raise refusal(refused.answer, offer.model) from None
+        error = refusal(refused.answer, offer.model)
+        if exchange.profile.names_faults and error.code == "context_length_exceeded":
+            error.code = "input_too_long"
+        raise error from None
 
 
 def _read(calls: list[Call], replies: list[Answer]) -> Found:

@@ -48,6 +48,7 @@ def test_plan_without_requests_refuses_before_the_model_is_looked_at(surface: Su
 def test_history_beyond_the_budget_is_left_out_and_told(surface: Surface, stream: bool) -> None:
     whole, newest = (ask(surface, messages=messages).json()["usage"]["prompt_tokens"] for messages in (TALK, LEFT))
     bind(history_budget_bytes=400)
+    assert surface.http.get("/openai/v1/models/scripted").json()["history_budget_bytes"] == 400
     trimmed = ask(surface, stream=stream)
     assert trimmed.headers["x-anex-history-trimmed"] == "dropped=2, shortened=0"
     assert surface.settled(3)[-1].input_tokens == newest < whole

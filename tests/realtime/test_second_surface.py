@@ -9,6 +9,9 @@ import orjson
 import pytest
 from openai import OpenAI
 
+from accounts.plans import PlanTerms
+from accounts.services import plans
+from anex.core.actors import system
 from realtime.house import Patience
 from realtime.sse import DONE, Parser
 from tests.factories import KeyInHand
@@ -48,6 +51,26 @@ def test_second_surface_answers_chat_embeddings_and_models(surface: Surface, cli
     records = surface.settled(3)
     assert sorted(record.surface for record in records) == ["chat", "chat", "embeddings"]
     assert len({record.amount_nano for record in records if record.surface == "chat"}) == 1
+
+
+def test_models_tell_what_they_can_do_and_what_a_plan_allows(surface: Surface) -> None:
+    listed = {entry["id"]: entry for entry in httpx.get(f"{surface.origin}/openai/v1/models").json()["data"]}
+    told = listed["scripted"]["capabilities"]
+    assert (told["tools"], told["response_format"][-1], told["reasoning_effort"]) == (
+        True,
+        "json_schema",
+        ["none", "medium"],
+    )
+    assert (listed["scripted"]["context_window"], listed["scripted"]["max_output_tokens"]) == (32768, 4096)
+    assert listed["scripted-embed"]["capabilities"]["dimensions"] == {"min": 32, "max": 384}
+    by: Any = {"actor": system("tests"), "reason": "asked for"}
+    plan = plans.create(terms=PlanTerms("small", "Small", max_output_tokens=3), **by)
+    plans.give(organization_id=surface.key.caller.organization_id, plan_id=plan.pk, **by)
+    assert surface.http.get("/openai/v1/models/scripted").json()["max_output_tokens"] == 3
+    wrong = httpx.get(f"{surface.origin}/openai/v1/models", headers={"Authorization": "Bearer sk-nobody"})
+    assert wrong.status_code == 401
+    for ask in (surface.chat, lambda text: chat(surface, text)):
+        assert ask("[[tokens 9]]").json()["usage"]["completion_tokens"] == 3
 
 
 def test_header_names_what_is_not_applied(surface: Surface) -> None:
@@ -160,3 +183,12 @@ def test_tools_that_the_server_refuses_are_rejected(surface: Surface) -> None:
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "tools_rejected")
     (record,) = surface.settled()
     assert record.amount_nano == 0
+
+
+def test_text_past_the_window_is_too_long(surface: Surface) -> None:
+    asked = {"model": "scripted-embed", "input": ["a", "a " * 33_000]}
+    refused = surface.http.post("/openai/v1/embeddings", json=asked)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "input_too_long")
+    elsewhere = surface.http.post("/v1/embeddings", json=asked)
+    assert elsewhere.json()["error"]["code"] == "context_length_exceeded"
+    assert {record.amount_nano for record in surface.settled(2)} == {0}

@@ -84,7 +84,7 @@ async def read_request(
     key_id, _ = keys.credential(header)
     named: list[str] = []
     try:
-        raw = await exchange.body(lambda: _check_key(header, None), decodes=decodes)
+        raw = await exchange.body(lambda: _check_key(exchange, None), decodes=decodes)
         body = await aside(exchange.is_long, bodies.decode, raw, profile=exchange.profile)
         if exchange.profile.offered_as == "openai" and task != "decide":
             kind: Kind = "chat" if task == "chat" else "embeddings"
@@ -94,10 +94,10 @@ async def read_request(
             named[0] = model_names.base(named[0])
         offer = offers.find(named[0], task, profile=exchange.profile, servers=house.servers)
         if offer.model.organization is not None:
-            await _check_key(header, offer.model)
+            await _check_key(exchange, offer.model)
         return offer, await aside(exchange.is_long, read, body, offer.model, exchange.profile)
     except AnexError:
-        await _check_key(header, catalogue.get(named[0]) if named else None)
+        await _check_key(exchange, catalogue.get(named[0]) if named else None)
         raise
 
 
@@ -123,9 +123,11 @@ async def _request_key(
     return None
 
 
-async def _check_key(header: str | None, model: Model | None) -> None:
-    """Raise what is wrong with the key before what is wrong with the body; a foreign model does not exist."""
-    caller = await in_thread(keys.authenticate, header)
+async def _check_key(exchange: Exchange, model: Model | None) -> None:
+    """Raise what is wrong with key or plan before what is wrong with the body; a foreign model does not exist."""
+    caller = await in_thread(keys.authenticate, exchange.header(b"authorization"))
+    if exchange.profile.obeys_plans:
+        caller.plan.require_generate()
     if model is not None and not model.is_for(caller.organization_id):
         raise offers.unknown(model.id)
 

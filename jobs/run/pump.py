@@ -217,7 +217,7 @@ class Pump:
             held=held,
             uncounted=uncounted,
             passed_jobs=at_hand.passed_jobs() if at_hand else (),
-            passed_organizations=at_hand.passed_organizations() if at_hand else (),
+            passed_organizations=at_hand.passed_organizations() if at_hand else None,
         )
 
     def _begin_control(self, found: Claim, lease: Lease) -> None:

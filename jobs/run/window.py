@@ -14,6 +14,7 @@ from uuid import UUID
 from anex.core import clock
 from inference.backends.registry import Server
 from jobs.run.turns import Turns
+from jobs.urgency import USUAL_PRIORITY
 
 log = logging.getLogger(__name__)
 
@@ -51,10 +52,18 @@ class _Load:
 
 
 class Owner(NamedTuple):
-    """Whose a row is: places are shared between organizations, then between jobs of one."""
+    """Whose a row is: places are shared between organizations, by `share`; then the job of the highest priority has
+    them, and jobs of one priority share them."""
 
     organization_id: UUID
     job_id: UUID
+    share: int = 1
+    priority: int = USUAL_PRIORITY
+
+    @property
+    def share_of(self) -> tuple[UUID, int]:
+        """The organization and which of its shares."""
+        return self.organization_id, self.share
 
 
 NOBODY: Final = Owner(UUID(int=0), UUID(int=0))
@@ -125,10 +134,10 @@ class _Waiting:
 class Window:
     """Places for rows of one model over the servers that answer for it; the least loaded one is next.
 
-    Of those who wait for a place the organization with the fewest rows in flight is next, and of its jobs the one with
-    the fewest. Rows that wait to be sent again go first, and while there are as many of them as places, no new one is
-    let in: a server that refuses everything does not fill the memory with rows. Nor is one let in while too many are
-    not durable yet. Used by one event loop.
+    Of those who wait for a place the organization with the fewest rows in flight for its share is next, and of its jobs
+    of that share the one with the highest priority, then the fewest rows. Rows that wait to be sent again go first, and
+    while there are as many of them as places, no new one is let in: a server that refuses everything does not fill the
+    memory with rows. Nor is one let in while too many are not durable yet. Used by one event loop.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
@@ -275,17 +284,22 @@ class Window:
         """Let the next one that waits look again; False when nobody waits."""
         for waiting in (self._waiting_again, self._waiting):
             while waiting:
-                next_one = waiting[0] if waiting is self._waiting_again else min(waiting, key=self._share)
+                next_one = waiting[0] if len(waiting) == 1 or waiting is self._waiting_again else self._next(waiting)
                 waiting.remove(next_one)
                 if not next_one.future.done():
                     next_one.future.set_result(None)
                     return True
         return False
 
-    def _share(self, waiting: _Waiting) -> tuple[int, int]:
-        """What its organization and its job have in flight."""
-        owner = waiting.owner
-        return self._of_organization[owner.organization_id], self._of_job[owner.job_id]
+    def _next(self, waiting: Sequence[_Waiting]) -> _Waiting:
+        """Whose turn it is; whoever came first where nothing else decides, so that priorities never do between two
+        organizations."""
+        whose = min(waiting, key=self._load_of_share).owner
+        own = [one for one in waiting if one.owner.share_of == whose.share_of]
+        return min(own, key=lambda one: (-one.owner.priority, self._of_job[one.owner.job_id]))
+
+    def _load_of_share(self, waiting: _Waiting) -> float:
+        return self._of_organization[waiting.owner.organization_id] / waiting.owner.share
 
     def _free(self, size_bytes: int, again: bool) -> _Load | None:
         if not again and (self._again >= max(1, self.size) or self._unsettled >= self.size + UNSETTLED_ROWS):

@@ -1,6 +1,5 @@
-"""`GET /v1/models`, `/v1/models/{model}` and `/realtime/v1/models`: public, no key is asked for."""
+"""`GET /v1/models`, `/v1/models/{model}`, the same on `/openai/v1`, and `/realtime/v1/models`: no key is asked for."""
 
-from inference.requests.profiles import V1
 from realtime import offers
 from realtime.house import House
 from realtime.http import Exchange
@@ -8,15 +7,15 @@ from realtime.models import document
 
 
 async def provider_models(exchange: Exchange, house: House) -> None:
-    """The chat and embedding models of the OpenAI-compatible host."""
-    models, cards = offers.listed(V1, house.servers)
+    """The chat and embedding models of an OpenAI-compatible surface."""
+    models, cards = offers.listed(exchange.profile, house.servers)
     await exchange.answer(document.provider_list(models.values(), cards))
 
 
 async def provider_model(exchange: Exchange, house: House) -> None:
     """One of them; NotFound (404)."""
     name = exchange.scope["url_route"]["kwargs"]["model"]
-    models, cards = offers.listed(V1, house.servers)
+    models, cards = offers.listed(exchange.profile, house.servers)
     entry = document.find_entry(name, models, cards)
     if entry is None:
         raise offers.unknown(name)

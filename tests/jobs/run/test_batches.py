@@ -66,6 +66,7 @@ def test_what_succeeds_and_what_fails_come_apart_in_their_order(acme: Organizati
     usages = [entry["response"]["body"]["usage"] for entry in (*files["output"], broken)]
     assert shown["usage"]["input_tokens"] == sum(usage["prompt_tokens"] for usage in usages)
     assert shown["usage"]["output_tokens"] == sum(usage["completion_tokens"] for usage in usages)
+    assert shown["usage"]["output_tokens_details"] == {"reasoning_tokens": 5}
     after = balances.get(acme.pk)
     assert before.balance_nano - after.balance_nano == cents_to_nano(job.charge_cents or 0) > after.held_nano == 0
     told = WebhookEvent.objects.filter(job=job).order_by("at").values_list("type", flat=True)

@@ -1,7 +1,7 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-all test-clients test-vllm fuzz fuzz-parsers explore leavers lint audit format migrations bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-upload bench-requests bench-gateway bench-batch
+.PHONY: help demo test test-all test-clients test-vllm fuzz fuzz-parsers explore leavers lint audit format migrations bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-upload bench-requests bench-gateway bench-batch bench-scale
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
@@ -26,6 +26,7 @@ help:
 	@echo "make bench-requests  what it takes to read a realtime request and to pass on a chunk of an answer"
 	@echo "make bench-gateway  the whole gateway beside LiteLLM's proxy, vllm-router and the bare model server; needs rustc"
 	@echo "make bench-batch   jobs through the whole pipeline beside a bare loop over the same file; needs rustc"
+	@echo "make bench-scale   jobs of growing size, up to 10 M rows where asked: what a row costs, memory; needs rustc"
 	@echo "make bench-holds   200 threads spend one balance; how long a hold takes"
 
 demo:
@@ -89,6 +90,9 @@ bench-gateway:
 
 bench-batch:
 	@$(RUN) dev -m tests.bench.batch $(ARGS)
+
+bench-scale:
+	@$(RUN) dev -m tests.bench.batch.scale $(ARGS)
 
 bench-admission:
 	@$(RUN) dev -m tests.bench.admission $(ARGS)

@@ -84,6 +84,8 @@ class KeyTaken(Conflict):
         wait = 1 if why == "key_open" else None
         super().__init__(message, code=code, retry_after=wait, extra={"idempotency_key": key.text})
         self.source = source
+        self.is_open = why == "key_open"
+        self.is_reused = why == "key_reused"
 
 
 _WORDS: Final[dict[Why, tuple[str, str]]] = {

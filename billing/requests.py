@@ -29,6 +29,8 @@ CONFIRM: Final = "SELECT source FROM billing_realtime_confirm_v1(%s)"
 RENEW: Final = "SELECT billing_realtime_renew_v1(%s, %s)"
 REAP: Final = "SELECT source FROM billing_realtime_reap_v1(%s)"
 
+OPEN: Final = "SELECT FROM billing_hold WHERE source = %s AND settled_at IS NULL"
+
 # How long a process counts as alive without a word; it renews itself far more often.
 LEASE_S: Final = 30.0
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from celery import shared_task
-from celery.signals import celeryd_after_setup, worker_ready, worker_shutdown
+from celery.signals import celeryd_after_setup, worker_shutdown
 from django.conf import settings
 
 from accounts.services import idempotency
@@ -52,9 +52,12 @@ def model_of(queues: Collection[str]) -> str | None:
 
 
 @celeryd_after_setup.connect
-def prepare(instance: Any, **_: Any) -> None:
-    """What a model's worker cannot be started with ends it before it takes anything."""
-    global _engine
+def start_work(instance: Any, **_: Any) -> None:
+    """A worker looks for work by itself, and before it has reached the broker, which only rings.
+
+    What a model's worker cannot be started with ends it before it takes anything.
+    """
+    global _pump, _deliverer, _engine
     try:
         model_id = model_of(instance.app.amqp.queues.consume_from)
         if model_id is not None:
@@ -63,12 +66,6 @@ def prepare(instance: Any, **_: Any) -> None:
             _engine = Engine(model_id, region=settings.ANEX_REGION, options=settings.ANEX_ENGINE_OPTIONS)
     except AnexError as error:
         raise SystemExit(error.message) from error
-
-
-@worker_ready.connect
-def start_work(**_: Any) -> None:
-    """A worker that is ready starts to look for work by itself."""
-    global _pump, _deliverer
     garbage.spare()
     if _engine:
         _engine.start()

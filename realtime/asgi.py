@@ -10,16 +10,20 @@ from anex.core.asgi import App, Receive, Scope, Send
 from inference.requests.profiles import OPENAI_V1, REALTIME_V1, V1
 from realtime import house
 from realtime.chat.completions import CHAT, serve
+from realtime.completions.protocol import COMPLETIONS
 from realtime.decisions.calls import decide
 from realtime.embeddings.calls import embed
 from realtime.handling import endpoint
 from realtime.house import Patience
 from realtime.models.calls import native_models, provider_model, provider_models
+from realtime.responses.protocol import RESPONSES
 
 log = logging.getLogger(__name__)
 
 _CALLS: Final = (
     (r"^v1/chat/completions$", endpoint(serve(CHAT), V1, "POST")),
+    (r"^v1/responses$", endpoint(serve(RESPONSES), V1, "POST")),
+    (r"^v1/completions$", endpoint(serve(COMPLETIONS), V1, "POST")),
     (r"^v1/embeddings$", endpoint(embed, V1, "POST")),
     (r"^v1/systemone$", endpoint(decide, V1, "POST")),
     (r"^v1/models$", endpoint(provider_models, V1, "GET", "HEAD")),

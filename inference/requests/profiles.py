@@ -46,12 +46,17 @@ class Profile:
     `refuses_unknown` fields that nobody described are ignored; with `names_ignored` the answer says which. With
     `names_faults` a refusal has the code of its fault, without it the one of all malformed requests. `takes_media` says
     that content may hold media, `takes_inline` that it may be in the body. `cuts_states` tells that a decision's state
-    is cut to the model's window, not refused. `reads_levels` reads the effort behind a model's name. `keeps_promises`
-    answers a forced call that was not made, or a form that was not kept, with 422.
+    is cut to the model's window, not refused. `reads_levels` reads the effort behind a model's name, and takes a word
+    for it that the model lacks as its nearest. `lowers_caps` takes an output cap above the model's as the model's.
+    `takes_custom` reads tools in both of OpenAI's spellings, custom ones too, and bounds their names and schemas.
 
-    An answer that is not streamed ends after `answer_s` seconds; with `commits_early` its head is sent while it is
-    awaited. `derives_keys` gives a request without an idempotency key one of its own. What a key answered is kept for
-    `keeps_answers_s` seconds, 0 for not at all.
+    With `keeps_promises` a forced call that was not made and a form that was not kept are 422, and thinking written
+    into an answer, or sent back for a question that is settled, is no part of it.
+
+    A chat ends after `turn_s` seconds as by its cap; None for no such end. What is not streamed ends after `answer_s`
+    seconds; with `commits_early` its head is sent while it is awaited. `derives_keys` gives a request without an
+    idempotency key one of its own. What a key answered is kept for `keeps_answers_s` seconds, 0 for not at all.
+    `tells_charge` names the job in every answer, and in those that are not streamed what it cost.
     """
 
     name: str
@@ -64,14 +69,18 @@ class Profile:
     names_faults: bool = False
     takes_inline: bool = True
     reads_levels: bool = False
+    lowers_caps: bool = False
+    takes_custom: bool = False
     keeps_promises: bool = False
     unpaid: type[AnexError] = PaymentRequired
     efforts: tuple[str, ...] = EFFORTS
     most_inputs: int = 128
     max_body_bytes: int = 32 * 1024 * 1024
+    turn_s: int | None = None
     answer_s: int = 280
     commits_early: bool = False
     derives_keys: bool = False
+    tells_charge: bool = False
     keeps_answers_s: int = 0
 
 
@@ -94,14 +103,17 @@ OPENAI_V1: Final = Profile(
     names_faults=True,
     takes_inline=False,
     reads_levels=True,
+    lowers_caps=True,
+    takes_custom=True,
     keeps_promises=True,
     unpaid=InsufficientQuota,
     efforts=(*EFFORTS, "max", "light", "balanced", "deep"),
     most_inputs=2048,
     max_body_bytes=1024 * 1024,
-    answer_s=800,
+    turn_s=800,
     commits_early=True,
     derives_keys=True,
+    tells_charge=True,
     keeps_answers_s=600,
 )
 REALTIME_V1: Final = Profile(

@@ -1,9 +1,15 @@
 """Requests of OpenAI's other text protocols as chat requests, and refusals that name what their sender wrote. Pure."""
 
-from collections.abc import Mapping
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Collection, Mapping
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from anex.core.errors import AnexError
+from inference.refusals import row_error
+
+# Fields that a chat has and the other protocols may not.
+_OF_CHAT: Final = frozenset(
+    {"messages", "max_tokens", "max_completion_tokens", "n", "logprobs", "response_format", "reasoning_effort"}
+)
 
 EchoT = TypeVar("EchoT")
 
@@ -18,6 +24,22 @@ class Translated(NamedTuple, Generic[EchoT]):
     body: dict[str, Any]
     echo: EchoT
     names: Mapping[str, str]
+
+
+def shared(body: Mapping[str, Any], *, own: Collection[str], refuses_unknown: bool) -> dict[str, Any]:
+    """The fields that mean the same in a chat; `own` are those with a meaning of their own, left to the caller.
+
+    What only a chat has is unknown here: a `RowError`, or left out where nothing unknown is refused.
+    """
+    kept = {}
+    for name, value in body.items():
+        if name in own:
+            continue
+        if name not in _OF_CHAT:
+            kept[name] = value
+        elif refuses_unknown and value is not None:
+            raise row_error("unknown_parameter", f"body.{name}")
+    return kept
 
 
 def rename(error: AnexError, names: Mapping[str, str], *, prefix: str = "") -> None:

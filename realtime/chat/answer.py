@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
+import orjson
 
 from anex.core import clock
+from anex.core.errors import AnexError, InvalidRequest
 from inference.backends.answers import Refused
 from inference.backends.faults import ServerFailed, ServerLost
 from inference.backends.registry import Server
@@ -16,6 +18,7 @@ from inference.requests.chat_request import ChatRequest
 from inference.requests.translation import rename
 from realtime import errors, media, sse
 from realtime.chat.events import EventStream
+from realtime.chat.keeping import Keeper
 from realtime.chat.protocol import Head, Protocol
 from realtime.chat.reading import Delta, Reader
 from realtime.chat.usage import usage_object
@@ -43,6 +46,11 @@ class Posed(NamedTuple):
     names: Mapping[str, str]
 
 
+def head(exchange: Exchange, offer: Offer, posed: Posed) -> Head:
+    """What names the answer to a request."""
+    return Head(f"{posed.protocol.id_prefix}{exchange.request_id}", int(clock.now().timestamp()), offer.model.id)
+
+
 class Answer:
     """The answer to one admitted request: either `whole` or `stream` is called, once."""
 
@@ -53,30 +61,29 @@ class Answer:
         self._posed = posed
         self._asked = posed.chat
         self._meter = meter
-        self._reader = Reader(posed.chat)
-        self._head = Head(
-            f"{posed.protocol.id_prefix}{exchange.request_id}", int(clock.now().timestamp()), offer.model.id
-        )
+        self._reader = Keeper(posed.chat) if posed.chat.promises else Reader(posed.chat)
+        self._head = head(exchange, offer, posed)
 
-    async def whole(self) -> None:
-        """One JSON object; TimeoutError (504) past the limit of answers that are not streamed."""
+    async def whole(self) -> bytes:
+        """One JSON object, paid for once it is there; TimeoutError (504) past the limit of such answers."""
         gathered = self._posed.protocol.whole(self._head, self._asked, self._posed.echo)
 
         async def take(deltas: list[Delta]) -> None:
             for delta in deltas:
                 gathered.add(delta)
 
-        async with asyncio.timeout(self._house.patience.answer_s or self._exchange.profile.answer_s):
+        async with asyncio.timeout(self._longest_s()):
             await self._fetch()
             await self._read(take)
-        body = gathered.body(self._usage())
+        body = orjson.dumps(gathered.body(self._usage()))
+        await self._keep(body)
         await self._meter.finish()
-        await self._exchange.answer(body)
+        return body
 
     async def stream(self) -> None:
         """Events as they come. What fails after the first byte is told in the last of them."""
         writer = self._posed.protocol.events(self._head, self._asked, self._posed.echo)
-        async with EventStream(self._exchange, self._house.patience.keep_alive_s) as out:
+        async with EventStream(self._exchange, self._house.patience) as out:
 
             async def take(deltas: list[Delta]) -> None:
                 await out.send(b"".join(map(writer.write, deltas)))
@@ -93,14 +100,19 @@ class Answer:
                 if not self._exchange.answered:
                     raise
                 log.warning("%s broke off: %r", self._exchange.request_id, error)
-                await self._meter.finish("failed")
+                await self._meter.finish("refused" if isinstance(error, AnexError) else "failed")
                 told = errors.shown(error)
                 rename(told, self._posed.names)
                 await out.end(writer.error(errors.as_object(told, self._exchange.profile)))
                 return
             last = writer.finish(self._usage())
+            await self._keep(last)
             await self._meter.finish()
             await out.end(last)
+
+    async def _keep(self, last: bytes) -> None:
+        if keeper := self._exchange.keeper:
+            await keeper.keep(last, charged_nano=self._meter.price_nano())
 
     async def _fetch(self) -> None:
         if self._asked.media:
@@ -111,13 +123,41 @@ class Answer:
     async def _read(self, take: Callable[[list[Delta]], Awaitable[None]]) -> None:
         """Give `take` what the answer gains; whatever happens, the meter knows what was used."""
         try:
-            async with self._house.upstream.stream(self._model.id, _PATH, self._write) as begun:
-                await self._follow(begun, take)
+            if isinstance(self._reader, Keeper):
+                await self._take_turn(self._reader, take)
+            else:
+                await self._ask(take)
         except Refused as refused:
             await media.check_pictures(self._asked.media, profile=self._exchange.profile)
-            raise refusal(refused.answer, self._model) from None
+            raise self._refusal(refused) from None
         finally:
             self._count()
+
+    async def _take_turn(self, keeper: Keeper, take: Callable[[list[Delta]], Awaitable[None]]) -> None:
+        """As `_ask`; the answer ends with its turn, and is checked before its end is told."""
+        limit = asyncio.timeout(self._house.patience.turn_s or self._exchange.profile.turn_s)
+        try:
+            async with limit:
+                await self._ask(take)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            keeper.cut()
+        await take([await keeper.close()])
+
+    async def _ask(self, take: Callable[[list[Delta]], Awaitable[None]]) -> None:
+        async with self._house.upstream.stream(self._model.id, _PATH, self._write) as begun:
+            await self._follow(begun, take)
+
+    def _refusal(self, refused: Refused) -> AnexError:
+        error = refusal(refused.answer, self._model)
+        if self._asked.promises and self._asked.use.tools and error.code == InvalidRequest.code:
+            return InvalidRequest(error.message, code="tools_rejected", param="tools")
+        return error
+
+    def _longest_s(self) -> float:
+        patience, profile = self._house.patience, self._exchange.profile
+        return LONGEST_STREAM_S if profile.turn_s else patience.answer_s or profile.answer_s
 
     async def _follow(self, begun: Begun, take: Callable[[list[Delta]], Awaitable[None]]) -> None:
         parser, reader = sse.Parser(), self._reader
@@ -147,6 +187,8 @@ class Answer:
         if reported is not None:
             self._meter.report(reported)
         self._meter.relay(self._reader.pieces)
+        if isinstance(self._reader, Keeper) and self._reader.owed is not None:
+            self._meter.keep(self._reader.owed)
 
     def _usage(self) -> dict[str, Any]:
         return usage_object(self._meter.billed(), reasoning_tokens=self._reader.reasoning_tokens())

@@ -8,11 +8,13 @@ from inference.catalogue.schema import Model
 from inference.requests import chat_request, chat_upstream
 from inference.requests.profiles import Profile
 from inference.requests.translation import Translated, rename
-from realtime.chat.answer import Answer, Posed
+from realtime import errors
+from realtime.chat.answer import Answer, Posed, head
 from realtime.chat.chunks import Writer
+from realtime.chat.keyed import admit_once, outlive
 from realtime.chat.protocol import Protocol
 from realtime.chat.whole import Whole
-from realtime.handling import Handler, admit, read_request
+from realtime.handling import Handler, read_request
 from realtime.house import House
 from realtime.http import Exchange, Watched
 from realtime.offers import Offer
@@ -48,19 +50,33 @@ def serve(protocol: Protocol) -> Handler:
                 await _complete(exchange, house, offer, posed, watched)
             except AnexError as error:
                 rename(error, posed.names)
-                raise
+                if not (exchange.fills and posed.chat.stream):
+                    raise
+                events = posed.protocol.events(head(exchange, offer, posed), posed.chat, posed.echo)
+                await exchange.answer_bytes(200, events.error(errors.as_object(error, exchange.profile)))
 
     return complete
 
 
 async def _complete(exchange: Exchange, house: House, offer: Offer, posed: Posed, watched: Watched) -> None:
+    if posed.chat.ignored:
+        exchange.tell_ignored(posed.names.get(name, name) for name in posed.chat.ignored)
     if posed.chat.schemas:
-        await in_thread(chat_request.check_schemas, posed.chat)
+        await in_thread(chat_request.check_schemas, posed.chat, exchange.profile)
     most = await aside(exchange.is_long, chat_upstream.most_usage, posed.chat, offer.model)
-    with await admit(exchange, house, offer, surface=posed.protocol.surface, most=most) as meter:
+    meter = await admit_once(exchange, house, offer, posed, most)
+    if meter is None:
+        return
+    answer = Answer(exchange, house, offer, posed, meter)
+    if exchange.keeper and not posed.chat.stream:
+        await outlive(exchange, house, answer, meter)
+        return
+    with meter:
         try:
-            answer = Answer(exchange, house, offer, posed, meter)
-            await (answer.stream() if posed.chat.stream else answer.whole())
+            if posed.chat.stream:
+                await answer.stream()
+            else:
+                await exchange.answer_bytes(200, await answer.whole())
         except asyncio.CancelledError:
             # The process ends before the answer does: that is not the client's doing.
             meter.end("left" if watched.left else "failed")

@@ -26,10 +26,11 @@ class Whole:
         self._logprobs += delta.logprobs or ()
         self._finish_reason = delta.finish_reason
         for piece in delta.calls:
+            kind, field = ("custom", "input") if "custom" in piece else ("function", "arguments")
             if "id" in piece:
-                self._calls.append({**piece, "arguments": [piece["function"]["arguments"]]})
+                self._calls.append({**piece, "pieces": [piece[kind][field]]})
             else:
-                self._calls[piece["index"]]["arguments"].append(piece["function"]["arguments"])
+                self._calls[piece["index"]]["pieces"].append(piece[kind][field])
 
     def body(self, usage: Mapping[str, Any]) -> dict[str, Any]:
         """The answer as OpenAI shapes it."""
@@ -54,5 +55,7 @@ class Whole:
 
 
 def _call(call: Mapping[str, Any]) -> dict[str, Any]:
-    function = {"name": call["function"]["name"], "arguments": "".join(call["arguments"])}
-    return {"id": call["id"], "type": "function", "function": function}
+    text = "".join(call["pieces"])
+    if call["type"] == "custom":
+        return {"id": call["id"], "type": "custom", "custom": {"name": call["custom"]["name"], "input": text}}
+    return {"id": call["id"], "type": "function", "function": {"name": call["function"]["name"], "arguments": text}}

@@ -42,18 +42,23 @@ def assert_books_agree(stack: Stack, job_id: str, lines: list[str], *, complete:
     counted = job["success_rows"] + job["error_rows"] + job["format_error_rows"] + job["truncated_rows"]
     assert counted == len(delivered)
     assert job["pending_rows"] == len(wanted) - len(delivered)
+    assert_charged(stack, job)
+    return job
 
+
+def assert_charged(stack: Stack, job: dict[str, Any]) -> None:
+    """Its parts are charged once and within the quote; nothing is held."""
+    job_id, answered = job["id"], job["success_rows"] + job["format_error_rows"] + job["truncated_rows"]
     ((cost, cents),) = stack.query(
         "SELECT sum(p.cost_nano), max(j.charge_cents) FROM jobs_part p JOIN jobs_chunk c ON c.id = p.chunk_id"
         f" JOIN jobs_job j ON j.id = c.job_id WHERE c.kind = 'rows' AND j.id = '{job_id}'"
     )
-    owed = max(1, -(-int(cost) // 10_000_000)) if counted > job["error_rows"] else 0
+    owed = max(1, -(-int(cost) // 10_000_000)) if answered else 0
     assert cents == min(job["est_cost_cents"], owed)
     captures = stack.query(f"SELECT amount_nano FROM billing_transfer WHERE source = 'job:{job_id}:capture'")
     assert [int(amount) for (amount,) in captures] == ([cents * 10_000_000] if cents else [])
     held = stack.query(f"SELECT id FROM billing_hold WHERE settled_at IS NULL AND source = 'job:{job_id}'")
     assert held == []
-    return job
 
 
 def assert_ledger_adds_up(stack: Stack) -> None:

@@ -1,12 +1,41 @@
-"""`/openai/v1`: the same calls as on `/v1`, under the rules of its own profile."""
+"""`/openai/v1`: the same calls as on `/v1`, under the rules of its own profile (reference 004)."""
 
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import openai
+import orjson
+import pytest
 from openai import OpenAI
 
-from tests.realtime.served import Surface
+from realtime.house import Patience
+from realtime.sse import DONE, Parser
+from tests.factories import KeyInHand
+from tests.inference.scripted_server import ScriptedServer
+from tests.realtime.served import Surface, configure, serving
+
+TOOL: Any = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 
 
-def test_second_surface_answers_chat_embeddings_and_models(surface: Surface) -> None:
-    client = OpenAI(base_url=f"{surface.origin}/openai/v1", api_key=surface.key.secret, max_retries=0)
+@pytest.fixture
+def client(surface: Surface) -> Iterator[OpenAI]:
+    with OpenAI(base_url=f"{surface.origin}/openai/v1", api_key=surface.key.secret, max_retries=0) as opened:
+        yield opened
+
+
+def chat(surface: Surface, text: str = "hi", **body: Any) -> httpx.Response:
+    asked = {"model": "scripted", "messages": [{"role": "user", "content": text}], "max_tokens": 50}
+    return surface.http.post("/openai/v1/chat/completions", json=asked | body)
+
+
+def events(answer: httpx.Response) -> list[dict[str, Any]]:
+    *chunks, end = Parser().feed(answer.content)
+    assert end == DONE
+    return [orjson.loads(chunk) for chunk in chunks]
+
+
+def test_second_surface_answers_chat_embeddings_and_models(surface: Surface, client: OpenAI) -> None:
     asked = {"model": "scripted", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 20}
     answer = client.chat.completions.create(**asked)  # type: ignore[call-overload]
     assert answer.choices[0].message.content == surface.chat(max_tokens=20).json()["choices"][0]["message"]["content"]
@@ -19,3 +48,115 @@ def test_second_surface_answers_chat_embeddings_and_models(surface: Surface) -> 
     records = surface.settled(3)
     assert sorted(record.surface for record in records) == ["chat", "chat", "embeddings"]
     assert len({record.amount_nano for record in records if record.surface == "chat"}) == 1
+
+
+def test_header_names_what_is_not_applied(surface: Surface) -> None:
+    answer = chat(surface, n=2, logit_bias={"1": 1}, user="u", **{"a\r\nb": 1})
+    assert answer.headers["x-anex-ignored-params"] == "n, logit_bias"
+    assert "x-anex-ignored-params" not in chat(surface, stream=True).headers
+    refused = surface.chat(logit_bias={"1": 1}, model="scripted")
+    assert (refused.status_code, "x-anex-ignored-params" in refused.headers) == (400, False)
+
+
+def test_name_of_a_model_may_carry_a_level(surface: Surface) -> None:
+    by_name = chat(surface, "[[think 9]]", model="scripted-thinking-high-fast").json()
+    assert by_name["model"] == "scripted"
+    assert by_name["choices"][0]["message"]["reasoning_content"]
+    off = chat(surface, "[[think 9]]", model="scripted-thinking-high", reasoning_effort="none").json()
+    assert "reasoning_content" not in off["choices"][0]["message"]
+    assert chat(surface, model="nobody-fast").json()["error"]["code"] == "model_not_found"
+    assert surface.chat(model="scripted-fast").status_code == 404
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_forced_call_that_is_not_made_is_422_and_pays_for_delivered_thinking(surface: Surface, stream: bool) -> None:
+    body = {"tools": [TOOL], "tool_choice": "required", "stream": stream}
+    free = chat(surface, "[[calls 0]]", **body)
+    assert free.status_code == 422
+    assert free.json()["error"] | {"message": ""} == {
+        "message": "",
+        "type": "invalid_request_error",
+        "code": "tool_choice_unmet",
+        "param": "tool_choice",
+        "retry": "no",
+        "charged": "refunded",
+    }
+    answer = chat(surface, "[[calls 0]] [[think 7]]", reasoning_effort="high", **body)
+    assert answer.status_code == (200 if stream else 422)
+    if stream:
+        *_, last = events(answer)
+        assert (last["error"]["code"], last["error"]["charged"]) == ("tool_choice_unmet", "stands")
+    one, other = surface.settled(2)
+    assert (one.status, one.amount_nano) == ("refused", 0)
+    assert (other.status, other.output_tokens) == ("refused", 7 if stream else 0)
+    assert other.amount_nano == (200 * other.input_tokens + 800 * 7 if stream else 0)
+
+
+def test_forced_call_and_custom_call_are_kept(surface: Surface, client: OpenAI) -> None:
+    custom: Any = {"type": "custom", "custom": {"name": "sql", "format": {"type": "text"}}}
+    answer = client.chat.completions.create(
+        model="scripted",
+        messages=[{"role": "user", "content": "hi"}],
+        tools=[TOOL, custom],
+        tool_choice={"type": "custom", "custom": {"name": "sql"}},
+    )
+    (call,) = answer.choices[0].message.tool_calls or []
+    assert call.type == "custom"
+    assert (call.custom.name, answer.choices[0].finish_reason) == ("sql", "tool_calls")
+    streamed = chat(surface, tools=[{"type": "custom", "name": "sql"}], tool_choice="required", stream=True)
+    pieces = [piece for event in events(streamed) for piece in event["choices"][0]["delta"].get("tool_calls", [])]
+    assert "".join(piece["custom"]["input"] for piece in pieces) == call.custom.input
+    history: Any = [
+        {"role": "user", "content": "hi"},
+        answer.choices[0].message,
+        {"role": "tool", "tool_call_id": call.id, "content": "42"},
+    ]
+    after = client.chat.completions.create(model="scripted", messages=history, tools=[custom])
+    assert after.choices[0].message.content == "The tool says: 42"
+
+
+def test_thinking_that_uses_up_the_answer_is_refunded(surface: Surface) -> None:
+    body = {"max_tokens": 8, "reasoning_effort": "high"}
+    whole, streamed = chat(surface, "[[think 9]]", **body), chat(surface, "[[think 9]]", stream=True, **body)
+    assert (whole.status_code, whole.json()["error"]["code"]) == (400, "output_limit_reached")
+    assert whole.headers["x-should-retry"] == "false"
+    assert events(streamed)[-1]["error"]["code"] == "output_limit_reached"
+    assert {record.amount_nano for record in surface.settled(2)} == {0}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_turn_ends_as_by_its_cap_when_its_time_is_over(key: KeyInHand, scripted: ScriptedServer, stream: bool) -> None:
+    configure(scripted.port)
+    with serving(key, Patience(turn_s=0.4)) as surface:
+        answer = chat(surface, "[[tokens 40]] [[pace 30]]", stream=stream)
+        last = events(answer)[-1] if stream else answer.json()
+        assert (answer.status_code, last["choices"][0]["finish_reason"]) == (200, "length")
+        (record,) = surface.settled()
+        assert record.status == "answered"
+        assert 0 < record.output_tokens < 40
+
+
+def test_form_is_kept_or_refused(surface: Surface, client: OpenAI) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    form: Any = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+    answer = client.chat.completions.create(
+        model="scripted", messages=[{"role": "user", "content": "hi"}], response_format=form
+    )
+    assert orjson.loads(answer.choices[0].message.content or "").keys() == {"n"}
+    with pytest.raises(openai.UnprocessableEntityError) as refused:
+        client.chat.completions.create(
+            model="scripted", messages=[{"role": "user", "content": "[[echo]] Sure."}], response_format=form
+        )
+    assert refused.value.code == "response_format_unmet"
+    streamed = chat(surface, '[[echo]] {"n": "one"}', response_format=form, stream=True)
+    assert events(streamed)[-1]["error"]["charged"] == "stands"
+    assert [record.amount_nano > 0 for record in surface.settled(3)] == [True, False, True]
+
+
+def test_tools_that_the_server_refuses_are_rejected(surface: Surface) -> None:
+    parameters = {"type": "object", "properties": {"a": {"$ref": "#/nowhere"}}, "required": ["a"]}
+    tool = {"type": "function", "name": "f", "parameters": parameters}
+    refused = chat(surface, "call f", tools=[tool])
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "tools_rejected")
+    (record,) = surface.settled()
+    assert record.amount_nano == 0

@@ -17,6 +17,8 @@ from tests.bench.memory import upload
 from tests.stack import ROOT, Stack
 
 ANSWER_TOKENS: Final = 64
+CHATS: Final = {"model": "fake", "max_output_tokens": ANSWER_TOKENS}
+EMBEDDINGS: Final = {"model": "fake-narrow"}
 _SENTENCE: Final = "Summarise the following support ticket in one sentence. The customer reports that exports fail. "
 _WRITTEN: Final = "SELECT sum(n_tup_ins), sum(n_tup_upd) FROM pg_stat_user_tables"
 _OUTCOME: Final = """
@@ -67,6 +69,15 @@ def write_rows(path: Path, rows: int) -> Path:
     return path
 
 
+def write_texts(path: Path, rows: int) -> Path:
+    """A file of embedding rows of about 100 bytes: ten million of them are as large as a file may be."""
+    with path.open("w") as file:
+        for row in range(rows):
+            body = f'{{"input":"export {row} fails"}}'
+            file.write(f'{{"custom_id":"{row}","method":"POST","url":"/v1/embeddings","body":{body}}}\n')
+    return path
+
+
 def run_floor(path: Path, upstream: int, concurrency: int) -> Run:
     """The bare loop over a file."""
     url = f"http://127.0.0.1:{upstream}/v1/chat/completions"
@@ -76,13 +87,12 @@ def run_floor(path: Path, upstream: int, concurrency: int) -> Run:
     return Run(found["rows"], found["seconds"], {"floor": found["cpu"]})
 
 
-def run_job(stack: Stack, path: Path, rows: int) -> Run:
+def run_job(stack: Stack, path: Path, rows: int, order: Mapping[str, object] = CHATS) -> Run:
     """The whole pipeline over a file, from approval to end."""
     created = stack.api("POST", "/inputs", {"format": "jsonl"})
     upload(created, path)
-    order = {"input_id": created["id"], "model": "fake", "max_output_tokens": ANSWER_TOKENS}
-    job_id = stack.api("POST", "/jobs", order)["id"]
-    stack.wait_for(job_id, "cost_ready", seconds=600)
+    job_id = stack.api("POST", "/jobs", {"input_id": created["id"], **order})["id"]
+    stack.wait_for(job_id, "cost_ready", seconds=600 + rows / 2000)
     pids = {name: pid for name, pid in stack.pids().items() if name != "engine"}
     with psycopg.connect(stack.postgres.url(), autocommit=True) as connection:
         before, written = _cpu(pids), _written(connection)

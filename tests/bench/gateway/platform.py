@@ -30,7 +30,12 @@ embedding: {{dimensions: 256, min_dimensions: 32}}
 tokenizer: words
 realtime: {{surfaces: [openai, native], parameters: [dimensions, encoding_format]}}
 """
-MODELS: Final = {"fake": _CHAT, "fake-paced": _CHAT, "fake-embed": _EMBED}
+MODELS: Final = {
+    "fake": _CHAT,
+    "fake-paced": _CHAT,
+    "fake-embed": _EMBED,
+    "fake-narrow": _EMBED.replace("256, min_dimensions: 32", "32, min_dimensions: 8"),
+}
 _PRICE: Final = """\
 - model: {id}
   starts_at: 2025-01-01T00:00:00Z

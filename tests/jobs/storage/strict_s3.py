@@ -25,15 +25,19 @@ ACCESS_KEY, SECRET, REGION = "AKTEST", "SKTEST123", "us-east-1"
 
 
 class Gate:
-    """WSGI middleware in front of moto."""
+    """WSGI middleware in front of moto. While it is `away` everything is answered 503, as S3 does."""
 
     def __init__(self, app: Callable[..., Iterable[bytes]]) -> None:
         self.app = app
+        self.away = False
+        self.url = ""
 
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         length = int(environ.get("CONTENT_LENGTH") or 0)
         body = environ["wsgi.input"].read(length)
         try:
+            if self.away:
+                raise Refused("ServiceUnavailable", 503, "Please reduce your request rate.")
             if environ.get("CONTENT_TYPE", "").startswith("multipart/form-data"):
                 self._form(environ, body)
             elif "X-Amz-Signature" in environ.get("QUERY_STRING", ""):
@@ -76,15 +80,23 @@ class _Quiet(WSGIRequestHandler):
 
 
 @contextmanager
-def serving() -> Iterator[str]:
-    """The server's address, as long as the block lasts."""
+def gate() -> Iterator[Gate]:
+    """The server, as long as the block lasts."""
     app = Gate(DomainDispatcherApplication(create_backend_app))
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Quiet)
+    app.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield app
     finally:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """The server's address, as long as the block lasts."""
+    with gate() as running:
+        yield running.url

@@ -3,6 +3,7 @@
 from typing import Any
 
 import orjson
+from hypothesis import strategies as st
 
 from anex.core.usage import Usage
 from inference.catalogue import get
@@ -18,6 +19,44 @@ from realtime.sse import Parser
 HEAD = Head("chatcmpl-1", 1, "gemma4-12b")
 TOOLS = [{"type": "function", "function": {"name": name}} for name in ("f", "g")]
 NAMED = {"type": "function", "function": {"name": "f"}}
+
+# What a server may stream as a choice, odd and damaged ones too.
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 3) | st.floats(allow_nan=False) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
+    max_leaves=5,
+)
+PIECE = st.fixed_dictionaries(
+    {},
+    optional={
+        "index": st.integers(0, 1) | JSON,
+        "id": st.text(max_size=12) | JSON,
+        "function": st.fixed_dictionaries(
+            {}, optional={"name": st.text(max_size=3) | JSON, "arguments": st.text(max_size=3) | JSON}
+        )
+        | JSON,
+    },
+)
+GAIN = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": JSON,
+        "content": st.text(max_size=3) | JSON,
+        "reasoning": st.text(max_size=3) | JSON,
+        "tool_calls": st.lists(PIECE, max_size=2) | JSON,
+    },
+)
+CHOICE = st.fixed_dictionaries(
+    {"delta": GAIN | JSON},
+    optional={
+        "finish_reason": st.sampled_from(["stop", "length", ""]) | JSON,
+        "stop_reason": JSON,
+        "logprobs": st.fixed_dictionaries(
+            {"content": st.lists(st.fixed_dictionaries({"token": st.text(max_size=3) | JSON}), max_size=2) | JSON}
+        )
+        | JSON,
+    },
+)
 
 
 def request(**body: Any) -> chat_request.ChatRequest:

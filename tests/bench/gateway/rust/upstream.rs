@@ -33,7 +33,7 @@ fn serve(stream: TcpStream) -> Result<()> {
             (_, path) if path.ends_with("/embeddings") => {
                 let texts = answers::count_texts(&body);
                 note(texts * answers::TEXT_TOKENS, 0);
-                connection.send(&answers::embeddings(texts))?;
+                connection.send(&answers::embeddings(texts, &body))?;
             }
             _ => {
                 let asked = Asked::read(&body);

@@ -191,7 +191,7 @@ class TestWho:
         settings.ANEX_OTHER_REGION_URL = "https://eu.anex.test"
         organizations.route_to_eu(organization_id=owner.pk, enabled=True, actor=system("tests"), reason="asked")
         answer = host.upload(ROWS)
-        assert refusal(answer)[0] == 421
+        assert (refusal(answer)[0], answer.json()["error"]["code"]) == (421, "misdirected")
         assert answer.json()["error"]["api"] == "https://eu.anex.test"
         assert untouched(host)
 

@@ -56,6 +56,9 @@ class Profile:
     With `keeps_promises` a forced call that was not made and a form that was not kept are 422, and thinking written
     into an answer, or sent back for a question that is settled, is no part of it.
 
+    With `obeys_plans` a plan bounds how much of a conversation is sent on, and one under which nothing is answered at
+    once refuses every request.
+
     A chat ends after `turn_s` seconds as by its cap; None for no such end. What is not streamed ends after `answer_s`
     seconds; with `commits_early` its head is sent while it is awaited. `derives_keys` gives a request without an
     idempotency key one of its own. What a key answered is kept for `keeps_answers_s` seconds, 0 for not at all.
@@ -81,6 +84,7 @@ class Profile:
     max_body_bytes: int = 32 * 1024 * 1024
     turn_s: int | None = None
     answer_s: int = 280
+    obeys_plans: bool = False
     commits_early: bool = False
     derives_keys: bool = False
     tells_charge: bool = False
@@ -114,6 +118,7 @@ OPENAI_V1: Final = Profile(
     most_inputs=2048,
     max_body_bytes=1024 * 1024,
     turn_s=800,
+    obeys_plans=True,
     commits_early=True,
     derives_keys=True,
     tells_charge=True,

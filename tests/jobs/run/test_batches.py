@@ -62,7 +62,7 @@ def test_what_succeeds_and_what_fails_come_apart_in_their_order(acme: Organizati
     assert thought["response"]["body"]["choices"][0]["message"]["reasoning_content"]
     refused, broken = files["error"]
     assert (refused["response"], refused["error"]["code"]) == (None, "invalid_request_error")
-    assert (broken["response"]["status_code"], broken["error"]["code"]) == (200, "response_format_unmet")
+    assert (broken["response"]["status_code"], broken["error"]["code"]) == (422, "response_format_unmet")
     usages = [entry["response"]["body"]["usage"] for entry in (*files["output"], broken)]
     assert shown["usage"]["input_tokens"] == sum(usage["prompt_tokens"] for usage in usages)
     assert shown["usage"]["output_tokens"] == sum(usage["completion_tokens"] for usage in usages)

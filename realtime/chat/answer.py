@@ -100,19 +100,24 @@ class Answer:
                 if not self._exchange.answered:
                     raise
                 log.warning("%s broke off: %r", self._exchange.request_id, error)
-                await self._meter.finish("refused" if isinstance(error, AnexError) else "failed")
                 told = errors.shown(error)
                 rename(told, self._posed.names)
-                await out.end(writer.error(errors.as_object(told, self._exchange.profile)))
+                last = writer.error(errors.as_object(told, self._exchange.profile))
+                await self._keep(last, refused=True)
+                await self._meter.finish("refused" if isinstance(error, AnexError) else "failed")
+                await out.end(last)
                 return
             last = writer.finish(self._usage())
             await self._keep(last)
             await self._meter.finish()
             await out.end(last)
 
-    async def _keep(self, last: bytes) -> None:
-        if keeper := self._exchange.keeper:
-            await keeper.keep(last, charged_nano=self._meter.price_nano())
+    async def _keep(self, last: bytes, *, refused: bool = False) -> None:
+        """Let a resend of the request find what is paid for: before it is, so that nobody looks too early."""
+        if recorder := self._exchange.recorder:
+            nano = self._meter.price_nano(refused=refused)
+            if nano or not refused:
+                await recorder.keep(last, charged_nano=nano)
 
     async def _fetch(self) -> None:
         if self._asked.media:

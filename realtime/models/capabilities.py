@@ -25,7 +25,9 @@ def entry(model: Model, cards: Cards, plan: PlanTerms) -> dict[str, Any] | None:
         return None
     longest = plan.cap(longest_answer(model)) if model.task == "chat" else None
     told = {"context_window": model.context_tokens, "max_output_tokens": longest}
-    return listed | told | {"capabilities": _chat(model) if model.task == "chat" else _embeddings(model)}
+    if model.task != "chat":
+        return listed | told | {"capabilities": _embeddings(model)}
+    return listed | told | {"history_budget_bytes": plan.history_budget_bytes, "capabilities": _chat(model)}
 
 
 def _chat(model: Model) -> dict[str, Any]:

@@ -96,13 +96,15 @@ def test_forced_call_that_is_not_made_is_422_and_pays_for_delivered_thinking(sur
     body = {"tools": [TOOL], "tool_choice": "required", "stream": stream}
     free = chat(surface, "[[calls 0]]", **body)
     assert free.status_code == 422
-    assert free.json()["error"] | {"message": ""} == {
+    error = free.json()["error"]
+    assert error | {"message": ""} == {
         "message": "",
         "type": "invalid_request_error",
         "code": "tool_choice_unmet",
         "param": "tool_choice",
         "retry": "no",
         "charged": "refunded",
+        "idempotency_key": error["idempotency_key"],
     }
     answer = chat(surface, "[[calls 0]] [[think 7]]", reasoning_effort="high", **body)
     assert answer.status_code == (200 if stream else 422)

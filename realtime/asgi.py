@@ -29,6 +29,8 @@ _CALLS: Final = (
     (r"^v1/models$", endpoint(provider_models, V1, "GET", "HEAD")),
     (r"^v1/models/(?P<model>.+)$", endpoint(provider_model, V1, "GET", "HEAD")),
     (r"^openai/v1/chat/completions$", endpoint(serve(CHAT), OPENAI_V1, "POST")),
+    (r"^openai/v1/responses$", endpoint(serve(RESPONSES), OPENAI_V1, "POST")),
+    (r"^openai/v1/completions$", endpoint(serve(COMPLETIONS), OPENAI_V1, "POST")),
     (r"^openai/v1/embeddings$", endpoint(embed, OPENAI_V1, "POST")),
     (r"^openai/v1/models$", endpoint(capable_models, OPENAI_V1, "GET", "HEAD")),
     (r"^openai/v1/models/(?P<model>.+)$", endpoint(capable_model, OPENAI_V1, "GET", "HEAD")),

@@ -12,7 +12,6 @@ from accounts.services import keys
 from anex.core.asgi import App, ClientGone, Receive, Scope, Send
 from anex.core.errors import AnexError, InvalidRequest, Unprocessable
 from anex.core.money import format_credits
-from anex.core.retrying import Headers
 from anex.core.usage import Usage
 from billing import request_keys
 from billing.request_keys import Kind, RequestKey
@@ -57,6 +56,8 @@ def endpoint(handler: Handler, profile: Profile, *methods: str) -> App:
                 log.warning("%s: %s", exchange.request_id, error)
             if exchange.answered and not exchange.fills:
                 raise
+            if exchange.recorder and exchange.request_key:
+                told.extra.setdefault("idempotency_key", exchange.request_key.text)
             if exchange.request_key:
                 # What failed has given its key back by the time its client sends it again.
                 await house.till.settled(f"req:{exchange.request_id}")
@@ -154,9 +155,9 @@ async def admit(exchange: Exchange, house: House, offer: Offer, *, surface: str,
     return meter
 
 
-def charged(nano: int) -> Headers:
-    """What an answer that is not streamed tells of its price, in credits."""
-    return [(b"x-anex-credits-charged", format_credits(nano).encode())]
+def tell_charge(exchange: Exchange, nano: int) -> None:
+    """Tell what an answer cost, in credits; one that was begun before it was there cannot."""
+    exchange.note(b"x-anex-credits-charged", format_credits(nano))
 
 
 def _check_routing(header: str | None) -> None:

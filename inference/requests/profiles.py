@@ -16,6 +16,7 @@ class RowProfile:
     """The rules in which the kinds of files differ; everything else about a row is the same.
 
     With `keeps_own_settings` a chat row's own output cap, sampling and `reasoning` count; without, they are the job's.
+    With `takes_protocols` a chat row may be asked in each of OpenAI's text protocols, which its url names.
     `default_cap` is the output cap in tokens of a row that names none.
     """
 
@@ -23,6 +24,7 @@ class RowProfile:
     max_line_bytes: int
     keeps_own_settings: bool = False
     checks_model: bool = False
+    takes_protocols: bool = False
     default_cap: int | None = None
 
 
@@ -32,6 +34,7 @@ OPENAI: Final = RowProfile(
     max_line_bytes=32 * 1024 * 1024,
     keeps_own_settings=True,
     checks_model=True,
+    takes_protocols=True,
     default_cap=4096,
 )
 PROFILES: Final = {profile.name: profile for profile in (NATIVE, OPENAI)}

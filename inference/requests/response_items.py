@@ -123,9 +123,14 @@ class Conversation:
         return f"messages[{len(self.messages) - 1}]"
 
     def _content(self, content: object, at: str) -> object:
-        """A content of texts and pictures as a chat spells it; what else there is stays, and is judged there."""
+        """A content of texts and pictures as a chat spells it; what else there is stays, and is judged there.
+
+        One text alone is that text: the same prompt as where it was sent as a string.
+        """
         if not isinstance(content, list):
             return content
+        if len(content) == 1 and (only := _joined(content)) is not None and content[0].get("type") in _TEXTS:
+            return only
         here = f"messages[{len(self.messages)}].content"
         return [self._part(part, f"{here}[{place}]", f"{at}[{place}]") for place, part in enumerate(content)]
 

@@ -74,7 +74,7 @@ async def _complete(exchange: Exchange, house: House, offer: Offer, posed: Posed
         exchange.note(b"x-anex-history-trimmed", f"dropped={bound.dropped}, shortened=0")
     posed = posed._replace(chat=bound.chat)
     answer = Answer(exchange, house, offer, posed, meter)
-    if exchange.keeper and not posed.chat.stream:
+    if exchange.recorder and not posed.chat.stream:
         await outlive(exchange, house, answer, meter)
         return
     with meter:

@@ -1,6 +1,6 @@
 """Three jobs while everything they need is killed, restarted, emptied or away; then the books are compared.
 
-    python -m tests.faults.chaos --seeds 20 --rows 20000
+    make chaos ARGS="--seeds 20 --rows 20000"
 
 The scene of test_chaos.py. Objects are in S3, commits are durable, a client polls and asks in realtime all the while. A
 seed decides what happens when; it is printed, and `--first SEED` plays it again.
@@ -222,7 +222,7 @@ def play(stack: Stack, gate: strict_s3.Gate, seed: int, shape: Shape) -> str:
 
 def main() -> int:
     """Play so many seeds, each with a platform of its own; 1 where one failed."""
-    parser = argparse.ArgumentParser(prog="python -m tests.faults.chaos", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--rows", type=int, default=Shape.rows)

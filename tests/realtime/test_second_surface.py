@@ -96,13 +96,15 @@ def test_forced_call_that_is_not_made_is_422_and_pays_for_delivered_thinking(sur
     body = {"tools": [TOOL], "tool_choice": "required", "stream": stream}
     free = chat(surface, "[[calls 0]]", **body)
     assert free.status_code == 422
-    assert free.json()["error"] | {"message": ""} == {
+    error = free.json()["error"]
+    assert error | {"message": ""} == {
         "message": "",
         "type": "invalid_request_error",
         "code": "tool_choice_unmet",
         "param": "tool_choice",
         "retry": "no",
         "charged": "refunded",
+        "idempotency_key": error["idempotency_key"],
     }
     answer = chat(surface, "[[calls 0]] [[think 7]]", reasoning_effort="high", **body)
     assert answer.status_code == (200 if stream else 422)
@@ -136,6 +138,29 @@ def test_forced_call_and_custom_call_are_kept(surface: Surface, client: OpenAI) 
     ]
     after = client.chat.completions.create(model="scripted", messages=history, tools=[custom])
     assert after.choices[0].message.content == "The tool says: 42"
+
+
+def test_rules_hold_in_every_protocol(surface: Surface, client: OpenAI) -> None:
+    custom: Any = {"type": "custom", "name": "sql", "description": "Runs SQL."}
+    named: Any = {"type": "custom", "name": "sql"}
+    asked: dict[str, Any] = {"model": "scripted-thinking-low", "input": "hi", "tools": [custom], "tool_choice": named}
+    raw = client.responses.with_raw_response.create(**asked, truncation="auto", extra_body={"logit_bias": {}})
+    assert sorted(raw.headers["x-anex-ignored-params"].split(", ")) == ["logit_bias", "truncation"]
+    thought, call = raw.parse().output
+    assert (thought.type, call.type) == ("reasoning", "custom_tool_call")
+    with client.responses.stream(**asked) as stream:
+        assert stream.get_final_response().output[-1].type == "custom_tool_call"
+    with pytest.raises(openai.UnprocessableEntityError) as refused:
+        client.responses.create(**asked | {"input": "[[calls 0]]"})
+    assert refused.value.code == "tool_choice_unmet"
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.responses.create(**asked | {"tools": [{"type": "web_search"}]})
+    assert (refused.value.code, refused.value.param) == ("tools_unsupported", "tools[0].type")
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.completions.create(model="scripted", prompt="hi", max_tokens=0)
+    assert (refused.value.code, refused.value.param) == ("bad_value", "max_tokens")
+    short = client.completions.create(model="scripted-fast", prompt="[[tokens 9]]", max_tokens=2)
+    assert (short.choices[0].finish_reason, short.model) == ("length", "scripted")
 
 
 def test_thinking_that_uses_up_the_answer_is_refunded(surface: Surface) -> None:

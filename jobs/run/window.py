@@ -60,11 +60,6 @@ class Owner(NamedTuple):
     share: int = 1
     priority: int = USUAL_PRIORITY
 
-    @property
-    def share_of(self) -> tuple[UUID, int]:
-        """The organization and which of its shares."""
-        return self.organization_id, self.share
-
 
 NOBODY: Final = Owner(UUID(int=0), UUID(int=0))
 
@@ -305,12 +300,17 @@ class Window:
     def _next(self, waiting: Sequence[_Waiting]) -> _Waiting:
         """Whose turn it is; whoever came first where nothing else decides, so that priorities never do between two
         organizations."""
-        whose = min(waiting, key=self._load_of_share).owner
-        own = [one for one in waiting if one.owner.share_of == whose.share_of]
+        in_flight = self._of_organization.get
+        loads = [in_flight(one.owner.organization_id, 0) / one.owner.share for one in waiting]
+        whose = waiting[loads.index(min(loads))].owner
+        own = [
+            one
+            for one in waiting
+            if one.owner.organization_id == whose.organization_id and one.owner.share == whose.share
+        ]
+        if len(own) == 1:
+            return own[0]
         return min(own, key=lambda one: (-one.owner.priority, self._of_job[one.owner.job_id]))
-
-    def _load_of_share(self, waiting: _Waiting) -> float:
-        return self._of_organization[waiting.owner.organization_id] / waiting.owner.share
 
     def _free(self, size_bytes: int, again: bool) -> _Load | None:
         if not again and (self._again >= max(1, self.size) or self._unsettled >= self.size + UNSETTLED_ROWS):

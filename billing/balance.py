@@ -25,14 +25,18 @@ class Balance:
         return self.balance_nano + self.credit_limit_nano <= 0
 
     def shortfall(self, needed_nano: int) -> PaymentRequired:
-        """The 402 for something that needs more than is available: what there is, what is needed and missing."""
+        """The 402 for something that needs more than is available: what there is, what is needed and missing.
+
+        `required` and `balance` are reference 004's, in credits: what is needed rounded up, what is available down.
+        """
         if self.credit_limit_nano > 0:
             return _limit_reached()
         held = f" ({format_dollars(self.held_nano)} of it is held for other work)" if self.held_nano else ""
         return PaymentRequired(
             f"This needs {_whole_cents(needed_nano)} and {format_dollars(self.available_nano)} is available: "
             f"your balance is {format_dollars(self.balance_nano)}{held}. "
-            f"Add {_whole_cents(needed_nano - self.available_nano)} or more and try again."
+            f"Add {_whole_cents(needed_nano - self.available_nano)} or more and try again.",
+            extra={"required": ceil_cents(needed_nano), "balance": self.available_nano // NANO_PER_CENT},
         )
 
     def empty(self) -> PaymentRequired:

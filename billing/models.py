@@ -180,6 +180,28 @@ class Holder(models.Model):
         return f"{self.pk} until {self.expires_at}"
 
 
+class RequestKey(models.Model):
+    """An idempotency key of realtime requests and the hold of the one it stands for; written by their verbs alone.
+
+    The key and what was asked under it are kept as SHA-256 digests (billing.request_keys). What became of it is what
+    became of the hold.
+    """
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
+    digest = models.BinaryField(max_length=32)
+    asked = models.BinaryField(max_length=32)
+    source = models.CharField(max_length=100)
+    tries = models.IntegerField(default=1, db_default=1, help_text="How often it was admitted")
+    is_derived = models.BooleanField(help_text="Made of the request and not named by its client")
+    placed_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["organization", "digest"], name="one_request_per_key")]
+
+    def __str__(self) -> str:
+        return f"a key of {self.source}"
+
+
 class Grant(models.Model):
     """Free credits that are taken back, as far as they are unspent, when their time is over."""
 

@@ -13,7 +13,7 @@ import msgspec
 from django.conf import settings
 
 from anex.core import clock
-from billing.pricing import PriceCard
+from billing.pricing import NotSold, PriceCard
 
 PRICES_DIR = Path(__file__).parent / "prices"
 
@@ -22,6 +22,15 @@ def current(model_id: str, read: tuple[Path, ...] | None = None) -> PriceCard | 
     """The card in force now, or None where the model is not sold; of the folders of this installation by default."""
     files = (load(folder).get(model_id) for folder in read or folders())
     return in_force(next((cards for cards in files if cards), ()), clock.now())
+
+
+def within(model_id: str, window: str) -> PriceCard | None:
+    """What a job of this window costs now, or None where the model is not sold, or not with this window."""
+    card = current(model_id)
+    try:
+        return card and card.within(window)
+    except NotSold:
+        return None
 
 
 def folders(models: Path | None = None) -> tuple[Path, ...]:
@@ -44,6 +53,9 @@ def load(folder: Path) -> dict[str, tuple[PriceCard, ...]]:
 def _read(path: Path) -> tuple[PriceCard, ...]:
     try:
         cards = msgspec.yaml.decode(path.read_bytes(), type=tuple[PriceCard, ...])
+        for card in cards:
+            for window in card.windows:
+                PriceCard.thaw(card.within(window).frozen())
     except msgspec.DecodeError as error:
         raise ValueError(f"{path.name}: {error}") from error
     if not cards:

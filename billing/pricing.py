@@ -5,7 +5,7 @@ everything above a row is addition, and only a job's total is rounded up again, 
 """
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -20,6 +20,7 @@ NOTHING = Usage()
 
 # At most a million dollars per million units, far above any price and far below an overflow.
 Rate = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
+Percent = Annotated[int, msgspec.Meta(ge=100, le=10_000)]
 
 
 class NotSold(LookupError):
@@ -52,12 +53,16 @@ class Fees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     audio_minute: Rate = 0
 
 
+_Prices = TypeVar("_Prices", Rates, Fees)
+
+
 class PriceCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One model's prices from `starts_at` until its next card, in two columns: batch and realtime.
 
     `text` and `media` are rates for rows without and with media. What is null is not sold: `media` for a model
     that takes none, `realtime` and `realtime_media` for one that is sold in batch alone. `minimum_job_cents` is the
-    least a job that delivers a row costs; a realtime request has no minimum.
+    least a job that delivers a row costs; a realtime request has no minimum. `windows` says how many percent of the
+    batch prices a job costs that is to go before those of 24 hours; a window it does not name is not sold.
     """
 
     model: str
@@ -69,6 +74,7 @@ class PriceCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     realtime_media: Rates | None = None
     realtime_fees: Fees = Fees()
     minimum_job_cents: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 1
+    windows: dict[Literal["1h"], Percent] = {}
 
     def frozen(self) -> dict[str, Any]:
         """The card as JSON values, to be kept in the job it prices."""
@@ -79,6 +85,27 @@ class PriceCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     def thaw(cls, card: dict[str, Any]) -> "PriceCard":
         """The card that `frozen` wrote."""
         return msgspec.convert(card, cls)
+
+    def percent(self, window: str) -> int:
+        """What a job of this window costs, in percent of the batch prices; NotSold where the card does not name it."""
+        if window == "24h":
+            return 100
+        if window == "1h" and window in self.windows:
+            return self.windows[window]
+        raise NotSold(f"{self.model} has no price for a window of {window}")
+
+    def within(self, window: str) -> "PriceCard":
+        """The card of a job of this window: its batch rates and fees, each rounded up once; NotSold as `percent`.
+
+        The minimum stays. A quote and the rows' prices are read off the same card, so a bill cannot pass its quote.
+        """
+        percent = self.percent(window)
+        return msgspec.structs.replace(
+            self,
+            text=_scaled(self.text, percent),
+            media=self.media and _scaled(self.media, percent),
+            fees=_scaled(self.fees, percent),
+        )
 
     def rates(self, column: Column, *, media: bool) -> Rates:
         """The rates of a column for rows with or without media; NotSold where the card has none."""
@@ -139,6 +166,11 @@ def charge_nano(card: PriceCard, *, quote_nano: int, delivered_nano: int, delive
     return min(quote_nano, _whole_cents(card, delivered_nano))
 
 
+def _scaled(prices: _Prices, percent: int) -> _Prices:
+    changed = {name: -(-rate * percent // 100) for name, rate in msgspec.structs.asdict(prices).items() if rate}
+    return msgspec.structs.replace(prices, **changed)
+
+
 def _tokens(rates: Rates, usage: Usage) -> int:
     """Tokens times rates, in millionths of a nano-dollar."""
     cached_rate = rates.input if rates.cached is None else rates.cached
@@ -155,3 +187,8 @@ def _items(fees: Fees, usage: Usage) -> int:
 
 def _whole_cents(card: PriceCard, nano: int) -> int:
     return max(cents_to_nano(card.minimum_job_cents), ceil_cents(nano) * NANO_PER_CENT)
+
+
+def affordable_tokens(rate: int, nano: int) -> int:
+    """How many tokens at a rate above 0 an amount covers, 0 for one below zero."""
+    return max(0, nano) * _UNITS // rate

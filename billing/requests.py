@@ -11,11 +11,12 @@ from typing import Any, Final, Literal
 import msgspec
 
 from accounts.callers import Caller
-from anex.core.errors import AnexError, NotServed, TooManyRequests
+from anex.core.errors import AnexError, NotServed, PaymentRequired, TooManyRequests
 from anex.core.usage import Usage
 from billing.balance import Balance
 from billing.ceilings import Ceiling
-from billing.pricing import NOTHING, NotSold, PriceCard, row_cost_nano
+from billing.pricing import NOTHING, NotSold, PriceCard, affordable_tokens, row_cost_nano
+from billing.request_keys import KeyTaken, RequestKey
 
 # How a request ended. `left`: its client went before the answer was whole. `lost` is written by the database alone.
 Status = Literal["answered", "refused", "failed", "left", "lost"]
@@ -27,6 +28,8 @@ SETTLE: Final = "SELECT source, outcome, charged_nano FROM billing_realtime_sett
 CONFIRM: Final = "SELECT source FROM billing_realtime_confirm_v1(%s)"
 RENEW: Final = "SELECT billing_realtime_renew_v1(%s, %s)"
 REAP: Final = "SELECT source FROM billing_realtime_reap_v1(%s)"
+
+OPEN: Final = "SELECT FROM billing_hold WHERE source = %s AND settled_at IS NULL"
 
 # How long a process counts as alive without a word; it renews itself far more often.
 LEASE_S: Final = 30.0
@@ -41,7 +44,8 @@ _BYTES_PER_TOKEN = 4
 class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
     """One request that asks to be admitted. `surface` is as in usage records, `plan_surface` as in plans.
 
-    `model_limit` is how many requests of the model may be open at once, None for as many as there are.
+    `model_limit` is how many requests of the model may be open at once, None for as many as there are. The last five
+    are those of a `RequestKey`.
     """
 
     source: str
@@ -51,12 +55,18 @@ class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
     model: str
     amount: int
     model_limit: int | None = None
+    request_key: str | None = None
+    key_asked: str | None = None
+    key_seconds: int | None = None
+    key_tries: int | None = None
+    key_derived: bool = False
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """How one request ended: what is charged for it, and its usage record. Amounts are nano-dollars.
 
-    `organization` and `key` are for a hold that the database lost; None settles only what it has.
+    `organization`, `key` and what is known of its `RequestKey` are for a hold that the database lost; without an
+    organization only what it has is settled.
     """
 
     source: str
@@ -75,6 +85,9 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     video_ms: int = 0
     audio_ms: int = 0
     duration_ms: int = 0
+    request_key: str | msgspec.UnsetType = msgspec.UNSET
+    key_asked: str | msgspec.UnsetType = msgspec.UNSET
+    key_derived: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 def as_json(items: Sequence[Asked] | Sequence[Ended]) -> str:
@@ -82,15 +95,34 @@ def as_json(items: Sequence[Asked] | Sequence[Ended]) -> str:
     return msgspec.json.encode(items).decode()
 
 
-def refusal(verdict: dict[str, Any], asked: Asked, caller: Caller, *, today: date) -> AnexError:
+def key_facts(key: RequestKey | None) -> dict[str, Any]:
+    """What `Asked` and `Ended` say of a key."""
+    if key is None:
+        return {}
+    return {"request_key": key.digest, "key_asked": key.asked, "key_derived": key.is_derived}
+
+
+def refusal(
+    verdict: dict[str, Any],
+    asked: Asked,
+    caller: Caller,
+    *,
+    card: PriceCard,
+    today: date,
+    key: RequestKey | None = None,
+) -> AnexError:
     """The error for a verdict that is not null; its code and extra fields serve both shapes of errors.
 
-    403 for scope, surface and model, 402 for the balance, 429 for a ceiling (a wait of seconds changes nothing, so it
-    names none), for the requests in flight and for those of the model (with a wait of a second).
+    KeyTaken (409) for a key that stands for another request, 403 for scope, surface and model, 402 for the balance, 429
+    for a ceiling (a wait of seconds changes nothing, so it names none), for the requests in flight and for those of the
+    model (with a wait of a second).
     """
     match verdict["why"]:
+        case "key_open" | "key_settled" | "key_tries" | "key_reused" as why:
+            assert key
+            return KeyTaken(why, verdict["source"], key)
         case "balance":
-            return Balance(verdict["balance"], verdict["held"], verdict["limit"]).shortfall(asked.amount)
+            return _unpaid(Balance(verdict["balance"], verdict["held"], verdict["limit"]), asked, card)
         case "ceiling":
             ceiling = Ceiling(verdict["period"], verdict["cents"], verdict["spent"])
             return ceiling.refusal(asked.amount, today=today)
@@ -98,12 +130,14 @@ def refusal(verdict: dict[str, Any], asked: Asked, caller: Caller, *, today: dat
             return TooManyRequests(
                 f"This organization may have {verdict['limit']:,} requests in flight at once, and has. "
                 "Wait until one is answered, then send this again.",
+                code="wait_capacity",
                 retry_after=1,
             )
         case "model_busy":
             return TooManyRequests(
                 f"The model '{asked.model}' answers {verdict['limit']:,} requests at once, and does. "
                 "Try again in a second.",
+                code="model_busy",
                 retry_after=1,
             )
     try:
@@ -113,6 +147,14 @@ def refusal(verdict: dict[str, Any], asked: Asked, caller: Caller, *, today: dat
     except AnexError as error:
         return error
     raise ValueError(f"{verdict} is no verdict")
+
+
+def _unpaid(balance: Balance, asked: Asked, card: PriceCard) -> PaymentRequired:
+    """The 402; of what has only input, with the tokens that the balance would cover (reference 004, embeddings)."""
+    error = balance.shortfall(asked.amount)
+    if asked.surface == "embeddings" and card.realtime and card.realtime.input:
+        error.extra["affordable_tokens"] = affordable_tokens(card.realtime.input, balance.available_nano)
+    return error
 
 
 def bound(*, body_bytes: int, messages: int, output_cap: int, context_tokens: int, media: Usage = NOTHING) -> Usage:

@@ -27,6 +27,7 @@ class BackendAdmin(ReadOnlyAdmin):
         "source",
         "version",
         "enabled",
+        "off_reason",
         "seen_at",
     )
     ordering = ("model_id", "region", "base_url")
@@ -46,7 +47,10 @@ class BackendAdmin(ReadOnlyAdmin):
     @action(description="Switch off", url_path="off", permissions=["act"])  # type: ignore[untyped-decorator]
     def switch_off(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Send the server nothing more."""
-        explanation = "No new request is sent to this server; what it is answering now is awaited."
+        explanation = (
+            "No new request is sent to this server; what it is answering now is awaited. "
+            "Clients are told the reason where the model has no other server."
+        )
         return self._switch(request, object_id, enabled=False, title="Switch off", explanation=explanation)
 
     def _switch(
@@ -58,6 +62,11 @@ class BackendAdmin(ReadOnlyAdmin):
             title=title,
             explanation=explanation,
             change=lambda row, actor, reason: registry.switch(
-                enabled=enabled, model_id=row.model_id, base_url=row.base_url, region=row.region, actor=actor
+                enabled=enabled,
+                model_id=row.model_id,
+                base_url=row.base_url,
+                region=row.region,
+                off_reason=reason,
+                actor=actor,
             ),
         )

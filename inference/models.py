@@ -26,6 +26,13 @@ class Backend(models.Model):
     source = models.CharField(max_length=10, choices=Source.choices, default=Source.CONFIGURED)
     version = models.CharField(max_length=64, blank=True)
     enabled = models.BooleanField(default=True)
+    off_reason = models.CharField(
+        max_length=500,
+        blank=True,
+        db_default="",
+        default="",
+        help_text="Told to clients where every server of the model is switched off",
+    )
     seen_at = models.DateTimeField(null=True)
 
     class Meta:

@@ -23,7 +23,7 @@ class RowError(InvalidRequest):
         return RowError(self.code, self.message, param)
 
 
-_SENTENCES: Final[dict[str, str]] = {
+SENTENCES: Final[dict[str, str]] = {
     "invalid_encoding": "the line is not valid UTF-8: save the file as UTF-8",
     "byte_order_mark": "the line starts with a byte order mark: save the file as UTF-8 without one",
     "invalid_json": "the line is not valid JSON ({reason})",
@@ -103,6 +103,30 @@ _SENTENCES: Final[dict[str, str]] = {
     "carry the thinking",
     "call_without_tools": "{param} asks for a tool call, but there are no tools",
     "unknown_tool": "{param} is '{name}', which is not among tools",
+    "not_supported": "{param} is not supported: leave it out",
+    "several_prompts": "{param} must be one string: send a request for each further prompt",
+    "stored": "{param} names something stored, and nothing is stored here: send the whole conversation in input",
+    "in_background": "{param} must be false: a response is answered while its request waits",
+    "stored_answer": "{param} is a reference to an answer, and nothing is stored here: send the answer itself, as "
+    "clients do with store: false",
+    "stored_call": "{param} is a reference to a call, and nothing is stored here: send the call itself, as clients do "
+    "with store: false",
+    "unknown_item": "unsupported item type '{type}': supported are {supported}",
+    "hosted_tool": "{param} is '{type}': no tools are run here; send tools of type function or custom, which you run",
+    "legacy_functions": "{param} is not taken: send tools and tool_choice",
+    "no_tools": "model '{model}' takes no {param}: choose a model whose parameters name tools",
+    "tool_name": "{param} must be 1 to 64 letters, digits, _ or -",
+    "tool_twice": "{param} is '{name}', which another tool is named: give each a name of its own",
+    "unknown_format": "{param} must be text, json_object or json_schema",
+    "no_formats": "model '{model}' does not support {param}",
+    "format_beside_tools": "{param} cannot be combined with tools: remove one of the two",
+    "schema_root": "{param} must be the schema of an object: no other answer can be asked for",
+    "schema_too_deep": "{param} nests deeper than {most} levels",
+    "schema_too_large": "{param} is too large: a schema has at most {most} bytes, all of a request {in_all}",
+    "schema_pattern": "{param} uses {keyword}, which is not compiled here: leave it out and check the answer yourself",
+    "schema_count": "{param} sets {keyword} above {most}",
+    "inline_media": "{param} holds media in the request: send its https:// URL",
+    "not_a_cap": "{param} must be a whole number of at least 1",
     "too_many_items": "{param} is one of {count} {items}: {whole} takes at most {most}",
     "token_ids": "{param} holds token ids, which are not accepted: send the text itself",
     "text_only": "{param} must be a string: content with media is embedded by batch jobs",
@@ -134,7 +158,7 @@ def quoted(custom_id: str) -> str:
 
 def row_error(code: str, param: str | None = None, *, row: str = "", **facts: object) -> RowError:
     """The error for `code`, its sentence filled with `param`, the custom_id of the `row` and `facts`."""
-    return RowError(code, _SENTENCES[code].format(param=param, row=quoted(row), **facts), param)
+    return RowError(code, SENTENCES[code].format(param=param, row=quoted(row), **facts), param)
 
 
 def expected(what: str, value: object, param: str) -> RowError:

@@ -5,7 +5,8 @@
     finalizing                        ──▶ finalizing       cancelled  ──▶ cancelled, or expired
     cancelling                        ──▶ cancelling; finalizing where its window closed
 
-The window is that of the batch: nothing of it runs, and nothing is approved, once it is over.
+A batch's window closes a day after it was made, whichever completion window it pays for: nothing of it runs, and
+nothing is approved, once it is over.
 """
 
 from datetime import datetime, timedelta
@@ -13,7 +14,6 @@ from typing import Final, Literal
 
 from jobs.lifecycle import Status
 
-COMPLETION_WINDOW: Final = "24h"
 WINDOW: Final = timedelta(hours=24)
 EXPIRED: Final = "expired"  # the stop reason of a job whose window closed
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from celery import shared_task
 from celery.signals import celeryd_after_setup, worker_shutdown
+from celery.worker.control import control_command
 from django.conf import settings
 
 from accounts.services import idempotency
@@ -18,6 +19,7 @@ from anex.core.errors import AnexError, InvalidRequest
 from jobs.run.deliverer import Deliverer
 from jobs.run.pump import Pump
 from jobs.services import batch_approvals, batches, deliveries, erasing, retention, sweeps, uploads
+from jobs.services.doorbell import RING
 
 if TYPE_CHECKING:
     from jobs.run.engine import Engine
@@ -89,9 +91,9 @@ def stop_work(**_: Any) -> None:
         _engine.stop()
 
 
-@shared_task(name="jobs.ring")
-def ring() -> None:
-    """Wake what looks for work in this worker; a lost, doubled or late message changes nothing."""
+@control_command(name=RING)
+def ring(state: Any) -> None:
+    """Wake what looks for work in this worker, as in every other; a lost, doubled or late ring changes nothing."""
     if _pump:
         _pump.ring()
     if _deliverer:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+import msgspec
 import orjson
 from psycopg.errors import LockNotAvailable
 
@@ -22,6 +23,7 @@ from anex.core.errors import AnexError, Unavailable
 from anex.core.usage import Usage
 from billing import requests
 from billing.pricing import PriceCard
+from billing.request_keys import RequestKey
 from billing.requests import Asked, Ended
 from realtime.database import Away, Database
 from realtime.holder import Holder
@@ -72,29 +74,40 @@ class Admission:
         return organization_id in self._crowded
 
     async def admit(
-        self, header: str | None, *, surface: str, card: PriceCard, most: Usage, model_limit: int | None = None
+        self,
+        header: str | None,
+        *,
+        surface: str,
+        card: PriceCard,
+        most: Usage,
+        model_limit: int | None = None,
+        request_key: RequestKey | None = None,
     ) -> Admitted:
         """Place the hold of a request that can use `most`; surfaces are those of usage records.
 
         Refused are, in this order: the key (401), a suspended organization (403, `org_suspended`), a frozen API (503,
-        `frozen`), scope, surface and model (403), the balance (402), the key's ceilings (429, `insufficient_quota`),
-        requests in flight, those of the model (429). 501 without a realtime price, 503 where the database does not
-        answer.
+        `frozen`), scope, surface and model (403), the idempotency key (`KeyTaken`, 409), the balance (402), the key's
+        ceilings (429, `insufficient_quota`), requests in flight, those of the model (429). 501 without a realtime
+        price, 503 where the database does not answer.
         """
         began = clock.monotonic()
         amount = requests.hold_nano(card, most)
         key_id, digest = keys.credential(header)
         request_id = uuid.uuid4().hex
         asked = Asked(f"req:{request_id}", *_RIGHTS[surface], surface, card.model, amount, model_limit)
+        if request_key:
+            asked = _under(request_key, asked)
         self._writer.take_room()
         try:
-            caller = await self._place((key_id, digest), asked)
+            caller = await self._place((key_id, digest), asked, request_key, card)
         except BaseException:
             self._writer.give_room_back()
             raise
-        return Admitted(request_id, asked.source, caller, surface, card.model, amount, most, card, began)
+        return Admitted(request_id, asked.source, caller, surface, card.model, amount, most, card, began, request_key)
 
-    async def _place(self, name: tuple[str, bytes], asked: Asked) -> Caller:
+    async def _place(
+        self, name: tuple[str, bytes], asked: Asked, request_key: RequestKey | None, card: PriceCard
+    ) -> Caller:
         caller, verdict = await self._answer(name, asked)
         for pause_s in LOOKS_S:
             if verdict is None or verdict["why"] not in _PASSING:
@@ -102,7 +115,7 @@ class Admission:
             await asyncio.sleep(pause_s)
             caller, verdict = await self._answer(name, asked)
         if verdict is not None:
-            raise requests.refusal(verdict, asked, caller, today=clock.now().date())
+            raise requests.refusal(verdict, asked, caller, card=card, today=clock.now().date(), key=request_key)
         return caller
 
     async def _answer(self, name: tuple[str, bytes], asked: Asked) -> _Answer:
@@ -156,6 +169,10 @@ def _read_caller(key_id: str, facts: str) -> Caller:
         None if models is None else frozenset(models),
         DEFAULT_PLAN if plan is None else PlanTerms(**(plan | {"surfaces": frozenset(plan["surfaces"])})),
     )
+
+
+def _under(key: RequestKey, asked: Asked) -> Asked:
+    return msgspec.structs.replace(asked, **requests.key_facts(key), key_seconds=key.seconds, key_tries=key.tries)
 
 
 def _unused(asked: Asked) -> Ended:

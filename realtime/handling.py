@@ -4,19 +4,23 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
+import orjson
 from django.conf import settings
 
 from accounts.selectors import organizations
 from accounts.services import keys
 from anex.core.asgi import App, ClientGone, Receive, Scope, Send
 from anex.core.errors import AnexError, InvalidRequest, Unprocessable
+from anex.core.money import format_credits
 from anex.core.usage import Usage
+from billing import request_keys
+from billing.request_keys import Kind, RequestKey
 from inference import catalogue
 from inference.backends.answers import Answer
 from inference.backends.faults import UpstreamError
 from inference.backends.overflow import Field, read_overflow
 from inference.catalogue.schema import Model, Task
-from inference.requests import bodies
+from inference.requests import bodies, model_names
 from inference.requests.profiles import Profile
 from realtime import errors, offers
 from realtime.house import House
@@ -38,10 +42,10 @@ def endpoint(handler: Handler, profile: Profile, *methods: str) -> App:
     """The ASGI application of one path; whatever goes wrong before the answer began is answered."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = Exchange(scope, receive, send, profile)
+        exchange, house = Exchange(scope, receive, send, profile), scope["state"]["realtime"]
         try:
             exchange.require_method(*methods)
-            await handler(exchange, scope["state"]["realtime"])
+            await handler(exchange, house)
         except ClientGone:
             return
         except Exception as error:
@@ -50,8 +54,13 @@ def endpoint(handler: Handler, profile: Profile, *methods: str) -> App:
                 log.exception("%s failed", exchange.request_id)
             elif not isinstance(error, AnexError):
                 log.warning("%s: %s", exchange.request_id, error)
-            if exchange.answered:
+            if exchange.answered and not exchange.fills:
                 raise
+            if exchange.recorder and exchange.request_key:
+                told.extra.setdefault("idempotency_key", exchange.request_key.text)
+            if exchange.request_key:
+                # What failed has given its key back by the time its client sends it again.
+                await house.till.settled(f"req:{exchange.request_id}")
             await exchange.refuse(told)
 
     return answer
@@ -72,24 +81,53 @@ async def read_request(
     header = exchange.header(b"authorization")
     if header is None and exchange.profile.offered_as == "native":
         raise keys.missing()
-    keys.credential(header)
+    key_id, _ = keys.credential(header)
     named: list[str] = []
     try:
-        raw = await exchange.body(lambda: _check_key(header, None), decodes=decodes)
+        raw = await exchange.body(lambda: _check_key(exchange, None), decodes=decodes)
         body = await aside(exchange.is_long, bodies.decode, raw, profile=exchange.profile)
+        if exchange.profile.offered_as == "openai" and task != "decide":
+            kind: Kind = "chat" if task == "chat" else "embeddings"
+            exchange.request_key = await _request_key(exchange, raw, body, kind, key_id)
         named.append(bodies.model_id(body, profile=exchange.profile))
+        if exchange.profile.reads_levels and catalogue.get(named[0]) is None:
+            named[0] = model_names.base(named[0])
         offer = offers.find(named[0], task, profile=exchange.profile, servers=house.servers)
         if offer.model.organization is not None:
-            await _check_key(header, offer.model)
+            await _check_key(exchange, offer.model)
         return offer, await aside(exchange.is_long, read, body, offer.model, exchange.profile)
     except AnexError:
-        await _check_key(header, catalogue.get(named[0]) if named else None)
+        await _check_key(exchange, catalogue.get(named[0]) if named else None)
         raise
 
 
-async def _check_key(header: str | None, model: Model | None) -> None:
-    """Raise what is wrong with the key before what is wrong with the body; a foreign model does not exist."""
-    caller = await in_thread(keys.authenticate, header)
+async def _request_key(
+    exchange: Exchange, raw: bytes, body: dict[str, Any], kind: Kind, key_id: str
+) -> RequestKey | None:
+    """The idempotency key a request comes under; what it says of one is taken out of its body."""
+    told = exchange.header(b"idempotency-key")
+    field = body.pop(request_keys.FIELD, None)
+    if field is not None and kind == "embeddings" and not (type(field) is str and request_keys.is_plain(field)):
+        raise InvalidRequest(
+            "idempotency_key must be 1 to 64 letters, digits, '.', '-' or '_'.",
+            code="invalid_idempotency_key",
+            param=request_keys.FIELD,
+        )
+    if not told and field is not None:
+        told = field if type(field) is str else orjson.dumps(field).decode()
+    path = exchange.scope["path"]
+    if told and not told.isspace():
+        return await aside(exchange.is_long, request_keys.named, told, kind, path=path, body=raw)
+    if exchange.profile.derives_keys and kind == "chat":
+        return await aside(exchange.is_long, request_keys.derived, key_id, kind, path=path, body=raw)
+    return None
+
+
+async def _check_key(exchange: Exchange, model: Model | None) -> None:
+    """Raise what is wrong with key or plan before what is wrong with the body; a foreign model does not exist."""
+    caller = await in_thread(keys.authenticate, exchange.header(b"authorization"))
+    if exchange.profile.obeys_plans:
+        caller.plan.require_generate()
     if model is not None and not model.is_for(caller.organization_id):
         raise offers.unknown(model.id)
 
@@ -97,7 +135,8 @@ async def _check_key(header: str | None, model: Model | None) -> None:
 async def admit(exchange: Exchange, house: House, offer: Offer, *, surface: str, most: Usage) -> Meter:
     """The meter of a request that may run; its id is the answer's from here on.
 
-    Raises as `Till.admit`; in the EEA also Forbidden (403) for an organization without EU data routing.
+    Raises as `Till.admit`, KeyTaken (409) among it; in the EEA also Forbidden (403) for an organization without EU data
+    routing.
     """
     if settings.ANEX_REGION == "eu":
         await in_thread(_check_routing, exchange.header(b"authorization"))
@@ -108,9 +147,17 @@ async def admit(exchange: Exchange, house: House, offer: Offer, *, surface: str,
         card=offer.card,
         most=most,
         model_limit=realtime.concurrency if realtime else None,
+        request_key=exchange.request_key,
     )
     exchange.request_id = meter.admitted.request_id
+    if exchange.profile.tells_charge:
+        exchange.note(b"x-anex-job-id", meter.admitted.request_id)
     return meter
+
+
+def tell_charge(exchange: Exchange, nano: int) -> None:
+    """Tell what an answer cost, in credits; one that was begun before it was there cannot."""
+    exchange.note(b"x-anex-credits-charged", format_credits(nano))
 
 
 def _check_routing(header: str | None) -> None:

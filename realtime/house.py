@@ -5,24 +5,34 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from django.conf import settings
+
 from inference.backends.client import Client
+from realtime.kept import KeptAnswers
+from realtime.runs import Runs
 from realtime.servers import Servers
 from realtime.till import Till
 from realtime.upstream import SILENCE_S, Upstream
 
 KEEP_ALIVE_S = 10.0
+COMMIT_S = 4.0
+CONNECTION_S = 280.0
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How long what is waited for, in seconds: a comment in a stream, a silent server, an answer that is not streamed.
 
-    `answer_s` is the profile's where None.
+    `answer_s` and `turn_s`, how long a chat may take that ends as by its cap then, are the profile's where None. After
+    `commit_s` an answer is begun that is not there yet, and a connection waits `connection_s` for one that outlives it.
     """
 
     keep_alive_s: float = KEEP_ALIVE_S
     silence_s: float = SILENCE_S
     answer_s: float | None = None
+    turn_s: float | None = None
+    commit_s: float = COMMIT_S
+    connection_s: float = CONNECTION_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,8 @@ class House:
     till: Till
     servers: Servers
     upstream: Upstream
+    runs: Runs
+    kept: KeptAnswers
     patience: Patience
 
 
@@ -39,11 +51,14 @@ class House:
 async def opened(patience: Patience) -> AsyncIterator[House]:
     """The house of the running event loop; left, it settles what there is and lets go of the rest."""
     till, servers = Till(), Servers()
+    runs, kept = Runs(), KeptAnswers(settings.CELERY_BROKER_URL)
     async with Client() as client:
         await till.open()
         reading = asyncio.create_task(servers.run(client))
         try:
-            yield House(till, servers, Upstream(client, servers, silence_s=patience.silence_s), patience)
+            yield House(till, servers, Upstream(client, servers, silence_s=patience.silence_s), runs, kept, patience)
         finally:
             reading.cancel()
+            await runs.close()
             await till.close()
+            await kept.close()

@@ -1,8 +1,10 @@
 """One HTTP request to a raw handler: its body within limits, its answer, and whether its client is still there."""
 
 import asyncio
+import re
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from itertools import islice
 from types import TracebackType
 from typing import Any, Final
 
@@ -13,8 +15,10 @@ from anex.core import asgi
 from anex.core.asgi import ClientGone, Receive, Scope, Send
 from anex.core.errors import AnexError, MethodNotAllowed, TimedOut, TooLarge, WrongMediaType
 from anex.core.retrying import Headers, headers
+from billing.request_keys import RequestKey
 from inference.requests.profiles import Profile
 from realtime import errors
+from realtime.kept import Recorder
 from realtime.threads import LONG_BYTES, aside
 
 # All of a body has to be there by then.
@@ -23,18 +27,31 @@ BODY_S: Final = 300.0
 _WINDOW_LOG: Final = 25
 # Compressed bodies may be made of several, one behind the other: each costs a copy of the rest.
 _MOST_PIECES: Final = 100
+# Names of fields that stand in a header: as many, as long, of such characters.
+_MOST_NAMES: Final = 32
+_MOST_NAME: Final = 64
+_TELLABLE: Final = re.compile(r"[\w.\-\[\]]+", re.ASCII)
 
+
+JSON: Final = [(b"content-type", b"application/json")]
 
 Vouch = Callable[[], Awaitable[None]]
 
 
 class Exchange(asgi.Exchange):
-    """A request to a surface and the answer to it; `is_long` is told once the body was read."""
+    """A request to a surface and the answer to it; `is_long` is told once the body was read.
+
+    `request_key` is the idempotency key it comes under, `recorder` keeps its answer. With `fills` the answer was begun
+    before it was there.
+    """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, profile: Profile) -> None:
         super().__init__(scope, receive, send)
         self.profile = profile
         self.is_long = False
+        self.fills = False
+        self.request_key: RequestKey | None = None
+        self.recorder: Recorder | None = None
 
     def require_method(self, *methods: str) -> None:
         """Raise MethodNotAllowed (405)."""
@@ -107,24 +124,40 @@ class Exchange(asgi.Exchange):
     def _too_large(self) -> TooLarge:
         return TooLarge(f"The body of a request is at most {self.profile.max_body_bytes // 1024 // 1024} MiB.")
 
+    def tell_ignored(self, names: Iterable[str]) -> None:
+        """Name fields that are not applied in a header of the answer (reference 004)."""
+        told = [name[:_MOST_NAME] for name in islice(names, _MOST_NAMES) if _TELLABLE.fullmatch(name[:_MOST_NAME])]
+        if told:
+            self.notes.append((b"x-anex-ignored-params", ", ".join(told).encode()))
+
     async def answer(self, value: Any) -> None:
         """200 with JSON."""
         await self.answer_bytes(200, orjson.dumps(value))
 
     async def refuse(self, error: AnexError) -> None:
         """The answer to what was refused or failed before anything was sent."""
+        error = errors.worded(error, self.profile)
         more = headers(error)
         if error.status in (408, 413):
             # The rest of the body is not read.
             more.append((b"connection", b"close"))
         await self.answer_bytes(error.status, errors.body(error, self.profile), more)
 
+    async def fill(self, headers: Headers, word: bytes) -> None:
+        """Say something that means nothing, in an answer that is begun for it."""
+        self.fills = True
+        await self.begin(headers)
+        await self.send({"type": "http.response.body", "body": word, "more_body": True})
+
+    async def begin(self, headers: Headers) -> None:
+        """Begin the answer with 200, unless it was."""
+        if not self.answered:
+            await self.start(200, headers)
+
     async def answer_bytes(self, status: int, body: bytes, more: Headers | None = None) -> None:
-        """A whole answer in JSON."""
-        await self.start(
-            status,
-            [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *(more or [])],
-        )
+        """A whole answer in JSON; of one that was begun, the rest."""
+        if not self.fills:
+            await self.start(status, [*JSON, (b"content-length", str(len(body)).encode()), *(more or [])])
         await self.send({"type": "http.response.body", "body": body})
 
 

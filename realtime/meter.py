@@ -11,6 +11,7 @@ from anex.core.errors import AnexError
 from anex.core.usage import Usage
 from billing import requests
 from billing.pricing import PriceCard, row_cost_nano
+from billing.request_keys import RequestKey
 from billing.requests import Ended, Status
 
 log = logging.getLogger(__name__)
@@ -20,7 +21,10 @@ _OURS = 500
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A request that may run: who asks, what is held for it and under which source, and when it began (monotonic)."""
+    """A request that may run: who asks, what is held for it and under which source, and when it began (monotonic).
+
+    `request_key` is the idempotency key it came under.
+    """
 
     request_id: str
     source: str
@@ -31,14 +35,16 @@ class Admitted:
     most: Usage
     card: PriceCard
     began: float
+    request_key: RequestKey | None = None
 
 
 class Meter:
     """Counts one admitted request and settles it when the block it guards is left.
 
     By itself a block that ends is `answered`; a client error that is raised is `refused`; any other exception `failed`,
-    and a cancelled task `left`, which is what a client that goes away does. `refused` and `failed` are free. The rest
-    pays for what the server reported last, within what is possible; where it reported nothing, for what was relayed.
+    and a cancelled task `left`, which is what a client that goes away does. `refused` and `failed` pay for what is
+    kept alone. The rest pays for what the server reported last, within what is possible; where it reported nothing, for
+    what was relayed.
     """
 
     def __init__(
@@ -50,6 +56,7 @@ class Meter:
         self._most = admitted.most
         self._reported: Usage | None = None
         self._pieces = 0
+        self._kept: Usage | None = None
 
     def sent(self, media: Usage) -> None:
         """The items of the request as they turned out to be; their fees are billed with the answer."""
@@ -68,6 +75,10 @@ class Meter:
     def relay(self, pieces: int = 1) -> None:
         """Generated text went to the client; counted as tokens only where the server never reports."""
         self._pieces += pieces
+
+    def keep(self, usage: Usage) -> None:
+        """What is paid for even if the request ends as `refused` or `failed`: a part of its answer was delivered."""
+        self._kept = usage
 
     def end(self, status: Status) -> bool:
         """Settle as `status`; False, and no change, for what ended before."""
@@ -94,6 +105,7 @@ class Meter:
                 video_ms=self._most.video_ms,
                 audio_ms=self._most.audio_ms,
                 duration_ms=round((clock.monotonic() - admitted.began) * 1000),
+                **requests.key_facts(admitted.request_key),
             )
         )
         return True
@@ -113,10 +125,18 @@ class Meter:
             return requests.own_count(most, pieces=self._pieces)
         return requests.believed(self._reported, most)
 
+    def price_nano(self, *, refused: bool = False) -> int:
+        """What the request would be charged if it ended now, answered or refused."""
+        used = self._delivered() if refused else self.billed()
+        return min(row_cost_nano(self.admitted.card, used, "realtime"), self.admitted.hold_nano) if used else 0
+
+    def _delivered(self) -> Usage | None:
+        return self._kept and requests.believed(self._kept, self._most)
+
     def _used(self, status: Status) -> Usage | None:
         """What is paid for; None where nothing is."""
         if status in ("refused", "failed"):
-            return None
+            return self._delivered()
         most, told, used = self._most, self._reported, self.billed()
         if told is None:
             if status == "left" and not self._pieces:

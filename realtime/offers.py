@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from django.conf import settings
 
-from anex.core.errors import InvalidRequest, NotFound, NotServed, Unavailable
+from anex.core.errors import InvalidRequest, NotFound, NotServed
 from billing import price_cards
 from billing.pricing import PriceCard
 from inference import catalogue
@@ -39,7 +39,7 @@ def find(model_id: str, task: Task, *, profile: Profile, servers: Servers) -> Of
     if card is None or model.task != task or not is_offered(model, card, profile) or not _is_here(model):
         raise NotServed(f"model '{model_id}' is not served in realtime here; use the batch API", param="model")
     if not servers.serve(model_id):
-        raise Unavailable(f"No server of the model '{model_id}' answers just now. Try again.", retry_after=2)
+        raise servers.absence(model_id)
     return Offer(model, card)
 
 

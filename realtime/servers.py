@@ -6,7 +6,7 @@ looked at as often: one that is not there gets no requests until it is.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Container, Iterable
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from itertools import chain
 from typing import Final
 
@@ -14,6 +14,7 @@ from django.conf import settings
 
 from anex.core import clock
 from anex.core.errors import TooManyRequests, Unavailable
+from inference import catalogue
 from inference.backends import health, registry
 from inference.backends.answers import Refused
 from inference.backends.client import Client
@@ -29,6 +30,8 @@ FAILURES: Final = 5
 REST_S: Final = 10.0
 # A server that answers so many looks in a row with silence, and sends nothing else meanwhile, is not there.
 SILENCES: Final = 3
+# What a client of a model whose server is starting is asked to wait: clients that resend twice get 40 s.
+WARMING_S: Final = 20
 
 
 class _Load:
@@ -102,12 +105,29 @@ class Servers:
 
     def __init__(self) -> None:
         self._by_model: dict[str, list[Server]] = {}
+        self._awaited: frozenset[str] = frozenset()
+        self._off: Mapping[str, str] = {}
         self._loads: dict[int, _Load] = {}
         self._asked = 0
 
     def serve(self, model_id: str) -> bool:
         """Whether a model has a server here."""
         return model_id in self._by_model
+
+    def absence(self, model_id: str) -> Unavailable:
+        """Why nobody can be asked for a model: an operator switched it off, its server is starting, or none is there.
+
+        One that is registered and is not there counts as starting: what starts servers does it again.
+        """
+        if reason := self._off.get(model_id):
+            return Unavailable(f"The model '{model_id}' is switched off: {reason}", code="vendor_disabled")
+        known = [self._loads[server.id] for server in self._by_model.get(model_id, ())]
+        if all(load.is_ill for load in known) if known else model_id in self._awaited:
+            model = catalogue.get(model_id)
+            code = "embeddings_warming" if model and model.task == "embed" else "model_warming"
+            told = f"A server of the model '{model_id}' is starting. Nothing is charged; send this again as it is."
+            return Unavailable(told, code=code, retry_after=WARMING_S)
+        return Unavailable(f"No server of the model '{model_id}' answers just now. Try again.", retry_after=2)
 
     def has_other(self, model_id: str, tried: Container[int]) -> bool:
         """Whether a server that was not tried has room just now."""
@@ -120,7 +140,7 @@ class Servers:
         """
         usable = self._usable(model_id, tried)
         if not usable:
-            raise Unavailable(f"No server of the model '{model_id}' answers just now. Try again.", retry_after=2)
+            raise self.absence(model_id)
         server, load = min(usable, key=lambda pair: (pair[1].in_flight / pair[0].concurrency, pair[1].asked))
         if load.in_flight >= server.concurrency:
             raise TooManyRequests(f"The servers of the model '{model_id}' are full. Try again.", retry_after=1)
@@ -143,7 +163,9 @@ class Servers:
 
     async def refresh(self) -> None:
         """Read the registry once."""
-        self.update(await in_thread(registry.live, settings.ANEX_REGION))
+        standing = await in_thread(registry.standing, settings.ANEX_REGION)
+        self._awaited, self._off = standing.awaited, standing.off
+        self.update(standing.servers)
 
     async def look(self, client: Client) -> None:
         """Look at every server once, all at the same time; what answers for several models is asked once."""

@@ -4,6 +4,11 @@ from typing import Final
 
 DONE: Final = b"[DONE]"
 KEEP_ALIVE: Final = b": keep-alive\n\n"
+HEADERS: Final = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),
+]
 END: Final = b"data: [DONE]\n\n"
 _MOST_BYTES: Final = 16 * 1024 * 1024
 

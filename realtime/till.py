@@ -4,8 +4,11 @@ import asyncio
 import logging
 from contextlib import suppress
 
+from anex.core.errors import Unavailable
 from anex.core.usage import Usage
+from billing import requests
 from billing.pricing import PriceCard
+from billing.request_keys import RequestKey
 from billing.requests import Ended
 from realtime.admission import Admission
 from realtime.database import Away, Database
@@ -42,16 +45,38 @@ class Till:
         self._writing = asyncio.create_task(self._writer.run())
 
     async def admit(
-        self, header: str | None, *, surface: str, card: PriceCard, most: Usage, model_limit: int | None = None
+        self,
+        header: str | None,
+        *,
+        surface: str,
+        card: PriceCard,
+        most: Usage,
+        model_limit: int | None = None,
+        request_key: RequestKey | None = None,
     ) -> Meter:
         """The meter of a request that may run; enter it before anything is awaited. Raises as `Admission.admit`.
 
         `model_limit` is how many requests of the model all processes take at once (429 beyond it).
         """
-        admitted = await self._admission.admit(header, surface=surface, card=card, most=most, model_limit=model_limit)
+        admitted = await self._admission.admit(
+            header, surface=surface, card=card, most=most, model_limit=model_limit, request_key=request_key
+        )
         meter = Meter(admitted, self._settle, self._freed)
         self._open[admitted.source] = meter
         return meter
+
+    async def settled(self, source: str) -> None:
+        """Wait, for a moment at most, until what has ended here is settled for everybody."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FREED_S):
+                await self._writer.written(source)
+
+    async def is_open(self, source: str) -> bool:
+        """Whether a request that was admitted, by whichever process, is not settled. Unavailable (503)."""
+        try:
+            return bool(await self._database.ask(requests.OPEN, [source]))
+        except Away as error:
+            raise Unavailable("The request could not be looked up just now. Try again.", retry_after=1) from error
 
     async def close(self, *, patience_s: float = 10.0) -> None:
         """Write what is to be settled and let go of the rest. What still runs has failed: it is free."""
@@ -71,10 +96,10 @@ class Till:
         await self._database.close()
 
     async def _freed(self, admitted: Admitted) -> None:
-        if self._admission.is_crowded(admitted.caller.organization_id):
-            with suppress(TimeoutError):
-                async with asyncio.timeout(FREED_S):
-                    await self._writer.written(admitted.source)
+        # Whoever names a key and has its answer is told that it is settled.
+        is_named = admitted.request_key is not None and not admitted.request_key.is_derived
+        if is_named or self._admission.is_crowded(admitted.caller.organization_id):
+            await self.settled(admitted.source)
 
     def _settle(self, ended: Ended) -> None:
         del self._open[ended.source]

@@ -35,6 +35,8 @@ def test_unknown_paths_for_openais_clients_are_refused_as_they_read_it(visitor, 
         "type": "invalid_request_error",
         "code": "not_found",
         "param": None,
+        "retry": "no",
+        "charged": False,
     }
 
 

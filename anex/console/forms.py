@@ -6,6 +6,7 @@ from django import forms
 
 from anex.console.offers import Offer
 from jobs.services.submissions import MAX_OUTPUT_TOKENS
+from jobs.urgency import HIGHEST, LOWEST, USUAL_PRIORITY, USUAL_WINDOW, Urgency
 
 
 class JobForm(forms.Form):
@@ -31,6 +32,22 @@ class JobForm(forms.Form):
         widget=forms.NumberInput(attrs={"step": "0.1"}),
     )
 
+    completion_window = forms.ChoiceField(
+        choices=[("24h", "Within a day"), ("1h", "Within an hour, before what has a day")],
+        initial=USUAL_WINDOW,
+        required=False,
+        label="Done",
+        help_text="An hour costs more, on models that offer it. It is a turn, not an end: a job runs until it is done.",
+    )
+    priority = forms.IntegerField(
+        initial=USUAL_PRIORITY,
+        required=False,
+        min_value=LOWEST,
+        max_value=HIGHEST,
+        label="Priority",
+        help_text="0 to 9. Of your own jobs with as much time, the one with the higher number runs first.",
+    )
+
     def __init__(self, *args: Any, offers: list[Offer], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         model = self.fields["model"]
@@ -38,6 +55,11 @@ class JobForm(forms.Form):
         model.choices = [(offer.model_id, offer.model_id) for offer in offers]
         if offers:
             model.initial = offers[0].model_id
+
+    def urgency(self) -> Urgency:
+        """How soon the job of a valid form is to run."""
+        window, priority = self.cleaned_data["completion_window"], self.cleaned_data["priority"]
+        return Urgency(window or USUAL_WINDOW, USUAL_PRIORITY if priority is None else priority)
 
 
 class AutoApproveForm(forms.Form):

@@ -11,7 +11,10 @@ from jobs.selectors.offers import is_for_sale
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A model on sale; prices are nano-dollars per million tokens. What encodes or decides writes nothing."""
+    """A model on sale; prices are nano-dollars per million tokens. What encodes or decides writes nothing.
+
+    `hour_percent` of them is what a job within an hour costs, where the model is sold so.
+    """
 
     model_id: str
     task: str
@@ -22,6 +25,7 @@ class Offer:
     output_nano: int
     prices_media_apart: bool
     minimum_job_cents: int
+    hour_percent: int | None
 
 
 _TASKS = ("chat", "embed", "decide")
@@ -47,6 +51,7 @@ def current(*, organization_id: UUID, region: str) -> list[Offer]:
                 output_nano=card.text.output,
                 prices_media_apart=card.media is not None,
                 minimum_job_cents=card.minimum_job_cents,
+                hour_percent=card.windows.get("1h"),
             )
         )
     return sorted(

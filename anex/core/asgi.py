@@ -17,13 +17,14 @@ class ClientGone(Exception):
 
 
 class Exchange:
-    """A request and the answer to it; `request_id` is told with every answer."""
+    """A request and the answer to it; `request_id` is told with every answer, and so are the headers in `notes`."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.scope = scope
         self.receive = receive
         self.send = send
         self.request_id = uuid4().hex
+        self.notes: Headers = []
         self.answered = False
 
     def header(self, name: bytes) -> str | None:
@@ -31,8 +32,13 @@ class Exchange:
         values: list[bytes] = [value for key, value in self.scope["headers"] if key == name]
         return b",".join(values).decode("latin-1") if values else None
 
+    def note(self, name: bytes, value: str) -> None:
+        """Tell this with the answer, in place of what was noted under the name."""
+        self.notes = [(noted, told) for noted, told in self.notes if noted != name]
+        self.notes.append((name, value.encode()))
+
     async def start(self, status: int, headers: Headers) -> None:
         """Begin the answer."""
         self.answered = True
-        told = [*headers, (b"x-request-id", self.request_id.encode())]
+        told = [*headers, *self.notes, (b"x-request-id", self.request_id.encode())]
         await self.send({"type": "http.response.start", "status": status, "headers": told})

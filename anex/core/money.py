@@ -1,5 +1,7 @@
 """Money inside is an integer of nano-dollars (1e-9 USD); 1 credit = 1 US cent = 10,000,000 nano-dollars."""
 
+from decimal import Decimal
+
 NANO_PER_CENT = 10_000_000
 NANO_PER_DOLLAR = 1_000_000_000
 
@@ -12,6 +14,17 @@ def ceil_cents(nano: int) -> int:
 def cents_to_nano(cents: int) -> int:
     """Whole cents to nano-dollars."""
     return cents * NANO_PER_CENT
+
+
+def credits(nano: int) -> int | float:
+    """An amount in cents: whole where it is whole, else with its digits."""
+    return nano // NANO_PER_CENT if nano % NANO_PER_CENT == 0 else float(Decimal(nano) / NANO_PER_CENT)
+
+
+def format_credits(nano: int) -> str:
+    """An amount of nothing or more in cents, with no digit too many."""
+    whole, rest = divmod(nano, NANO_PER_CENT)
+    return f"{whole}.{rest:07d}".rstrip("0").rstrip(".")
 
 
 def format_dollars(nano: int) -> str:

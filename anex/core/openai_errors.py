@@ -3,18 +3,31 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from anex.core.error_catalogue import entry_of
+from anex.core.errors import AnexError
+
 _TYPES: Final = {
     401: "authentication_error",
     402: "insufficient_quota",
     403: "permission_error",
     429: "rate_limit_error",
 }
+_UNPAID: Final = frozenset({"insufficient_credits", "credit_limit_reached", "key_credit_ceiling"})
 _OURS: Final = 500
 
 
 def error_object(
     status: int, message: str, code: str, *, param: str | None = None, extra: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What stands under `error`."""
+    """What stands under `error`: OpenAI's fields, `retry` and `charged`, and those of the code (reference 004)."""
     kind = _TYPES.get(status, "invalid_request_error" if status < _OURS else "server_error")
-    return {"message": message, "type": kind, "code": code, "param": param, **(extra or {})}
+    kind = _TYPES[402] if code in _UNPAID else kind
+    advice = entry_of(code, status)
+    told = {"message": message, "type": kind, "code": code, "param": param}
+    return {**told, "retry": advice.retry, "charged": advice.charged, **(extra or {})}
+
+
+def of(error: AnexError) -> dict[str, Any]:
+    """The object of one of our errors; a wait is told beside its header."""
+    wait = {} if error.retry_after is None else {"retry_after": error.retry_after}
+    return error_object(error.status, error.message, error.code, param=error.param, extra=wait | error.extra)

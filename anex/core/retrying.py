@@ -2,25 +2,31 @@
 
 from typing import Final
 
+from anex.core.error_catalogue import entry_of
 from anex.core.errors import AnexError, MethodNotAllowed, Unauthenticated, Unavailable
 
 Headers = list[tuple[bytes, bytes]]
 
-# What the answer to the same request would be again, or what would only add to a bill that is too high already. Other
-# client errors are not sent again by any client.
-_NO_USE: Final = frozenset({402, 403, 501, 504})
+# What clients resend, or might; other refusals are not sent again by any client. Of a 504 they would think it is over.
+_RESENT: Final = frozenset({402, 403, 408, 409, 429})
+_OURS: Final = 500
+_OUTLIVED: Final = 504
 
 
 def headers(error: AnexError) -> Headers:
-    """The headers of a refusal."""
+    """The headers of a refusal: what the error knows of another try, else what the catalogue says of its code."""
     told: Headers = []
-    wait = error.retry_after
-    if wait is None and isinstance(error, Unavailable):
+    entry = entry_of(error.code, error.status)
+    wait, retry = error.retry_after, error.extra.get("retry", entry.retry)
+    if wait is None and isinstance(error, Unavailable) and retry == "same":
         wait = 1
     if wait is not None:
         told.append((b"retry-after", str(wait).encode()))
-    if error.status in _NO_USE or error.code == "insufficient_quota":
-        told.append((b"x-should-retry", b"false"))
+    if retry != "same":
+        if error.status in _RESENT or error.status >= _OURS or entry.charged:
+            told.append((b"x-should-retry", b"false"))
+    elif error.status == _OUTLIVED:
+        told.append((b"x-should-retry", b"true"))
     if isinstance(error, MethodNotAllowed):
         told.append((b"allow", ", ".join(error.allowed).encode()))
     if isinstance(error, Unauthenticated):

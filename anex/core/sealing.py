@@ -9,12 +9,22 @@ from django.conf import settings
 
 def seal(text: str, *, purpose: str) -> str:
     """What goes into the database; `purpose` keeps secrets of one kind from being read as another's."""
-    return _box(purpose).encrypt(text.encode()).decode()
+    return seal_bytes(text.encode(), purpose=purpose).decode()
 
 
 def unseal(sealed: str, *, purpose: str) -> str:
     """The secret again; keys of SECRET_KEY_FALLBACKS still open it. Raises cryptography's InvalidToken."""
-    return _box(purpose).decrypt(sealed.encode()).decode()
+    return unseal_bytes(sealed.encode(), purpose=purpose).decode()
+
+
+def seal_bytes(data: bytes, *, purpose: str) -> bytes:
+    """As `seal`."""
+    return _box(purpose).encrypt(data)
+
+
+def unseal_bytes(sealed: bytes, *, purpose: str) -> bytes:
+    """As `unseal`."""
+    return _box(purpose).decrypt(sealed)
 
 
 def _box(purpose: str) -> MultiFernet:

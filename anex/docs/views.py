@@ -1,12 +1,15 @@
-"""The API description and the chat templates as files, and two pages; everything is served from here."""
+"""The API description and the chat templates as files, and three pages; everything is served from here."""
 
 from csp.decorators import csp_update
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import etag, require_safe
+from django.views.decorators.vary import vary_on_headers
 
-from anex.docs import chat_templates, description
+from anex.core.error_catalogue import SECTIONS
+from anex.docs import chat_templates, description, error_page
+from inference.refusals import SENTENCES
 
 # Both readers put styles into the page while they run; Redoc searches in a worker it makes itself.
 _READER = {"style-src": ["'self'", "'unsafe-inline'"], "worker-src": ["'self'", "blob:"]}
@@ -43,6 +46,20 @@ def chat_template(request: HttpRequest, model_id: str) -> HttpResponse:
 def chat_template_index(request: HttpRequest) -> HttpResponse:
     """`/static/chat-templates/index.json`: every template, with the file it was copied from."""
     return _file(chat_templates.index(), "application/json")
+
+
+@require_safe
+@cache_control(public=True, max_age=300)
+@vary_on_headers("Accept")
+def errors(request: HttpRequest) -> HttpResponse:
+    """`/docs/errors`: every code; Markdown for who asks for it, by `Accept` or `?format=md`."""
+    wanted = request.get_preferred_type(["text/html", "text/markdown"])
+    if wanted == "text/markdown" or request.GET.get("format") == "md":
+        return _file(error_page.markdown().encode(), "text/markdown; charset=utf-8")
+    sections = [
+        (title, [(entry, error_page.charge_word(entry)) for entry in entries]) for title, entries in SECTIONS.items()
+    ]
+    return render(request, "docs/errors.html", {"sections": sections, "rows": SENTENCES.items()})
 
 
 @require_safe

@@ -8,8 +8,9 @@ from rest_framework.views import APIView
 from accounts.callers import Caller
 from accounts.drf import KeyAuthentication, named, sentence
 from accounts.services import keys
-from anex.core.errors import AnexError, InvalidRequest, Unauthenticated
-from anex.core.openai_errors import error_object
+from anex.core import openai_errors
+from anex.core.errors import AnexError, InvalidRequest
+from anex.core.retrying import headers
 
 
 class BearerKey(KeyAuthentication):
@@ -31,18 +32,9 @@ class OpenAIView(APIView):
         """Every refusal in OpenAI's shape."""
         exc = named(exc, misshapen=InvalidRequest)
         if isinstance(exc, AnexError):
-            return _render(exc.status, exc.message, exc.code, exc)
+            told = {name.decode(): value.decode() for name, value in headers(exc)}
+            return Response({"error": openai_errors.of(exc)}, status=exc.status, headers=told)
         if isinstance(exc, APIException):
-            return _render(exc.status_code, sentence(exc.detail), str(exc.default_code), None)
+            error = openai_errors.error_object(exc.status_code, sentence(exc.detail), str(exc.default_code))
+            return Response({"error": error}, status=exc.status_code)
         raise exc
-
-
-def _render(status: int, message: str, code: str, error: AnexError | None) -> Response:
-    param, extra = (error.param, error.extra) if error else (None, None)
-    body = {"error": error_object(status, message, code, param=param, extra=extra)}
-    headers = {}
-    if error and error.retry_after is not None:
-        headers["Retry-After"] = str(error.retry_after)
-    if isinstance(error, Unauthenticated):
-        headers["WWW-Authenticate"] = "Bearer"
-    return Response(body, status=status, headers=headers)

@@ -1,6 +1,5 @@
-"""`GET /v1/usage` and `GET /v1/balance`, readable with any key of the organization."""
+"""`GET /v1/usage`, `GET /v1/balance` and `GET /v1/plans`, readable with any key of the organization."""
 
-from decimal import Decimal
 from typing import Any, cast
 from uuid import UUID
 
@@ -9,7 +8,7 @@ from rest_framework.response import Response
 
 from accounts.callers import Caller
 from anex.core import clock
-from anex.core.money import NANO_PER_CENT
+from anex.core.money import credits
 from billing import usage
 from billing.api.openai import OpenAIView
 from billing.selectors import balances
@@ -56,14 +55,30 @@ class BalanceView(OpenAIView):
         )
 
 
+class PlansView(OpenAIView):
+    """The plan that binds the key (reference 004): the one its organization is on; those of others are not told."""
+
+    def get(self, request: Request) -> Response:
+        """A list of one."""
+        plan = cast(Caller, request.auth).plan
+        interactive = {"burst": plan.burst if plan.may_generate else 0}
+        entry = {
+            "id": plan.slug,
+            "object": "plan",
+            "name": plan.name,
+            "surfaces": plan.sorted_surfaces,
+            "limits": {
+                "api": {"may_generate": plan.may_generate, "interactive": interactive},
+                "max_output_tokens": plan.max_output_tokens,
+                "history_budget_bytes": plan.history_budget_bytes,
+            },
+        }
+        return Response({"object": "list", "data": [entry]})
+
+
 def _organization(request: Request) -> UUID:
     caller = cast(Caller, request.auth)
     return caller.organization_id
-
-
-def credits(nano: int) -> int | float:
-    """An amount in cents: whole where it is whole, else with its digits."""
-    return nano // NANO_PER_CENT if nano % NANO_PER_CENT == 0 else float(Decimal(nano) / NANO_PER_CENT)
 
 
 def _names(row: Row, by: tuple[str, ...]) -> dict[str, Any]:

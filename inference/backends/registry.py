@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 Region = Literal["world", "eu"]
 LIVE_FOR = timedelta(seconds=30)
+_FRESH = Q(source=Backend.Source.CONFIGURED) | Q(seen_at__gte=Now() - LIVE_FOR, seen_at__isnull=False)
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 
@@ -53,6 +54,28 @@ def live(region: str) -> list[Server]:
     """
     rows = _fresh(region).order_by("id")
     return [server for row in rows if (server := _server(row)) is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the models of a region stand: the servers that may be sent requests, and of the others why there is none.
+
+    `awaited` are those with a server that is switched on and was not heard of lately; `off` those an operator switched
+    off, with the reason for clients.
+    """
+
+    servers: list[Server]
+    awaited: frozenset[str]
+    off: dict[str, str]
+
+
+def standing(region: str) -> Standing:
+    """Everything a region's registry says, in one query."""
+    rows = list(Backend.objects.filter(region=region).annotate(fresh=_FRESH).order_by("id"))
+    servers = [server for row in rows if row.enabled and row.fresh and (server := _server(row)) is not None]
+    awaited = {row.model_id for row in rows if row.enabled}
+    off = {row.model_id: row.off_reason for row in rows if row.off_reason and row.model_id not in awaited}
+    return Standing(servers, frozenset(awaited), off)
 
 
 def count_live(region: str) -> Counter[str]:
@@ -97,6 +120,7 @@ def configure(
             "reuse_connections": reuse_connections,
             "source": Backend.Source.CONFIGURED,
             "enabled": True,
+            "off_reason": "",
         },
     )
     logger.info("%s configured the server of %s at %s in %s", actor, model_id, base_url, region)
@@ -155,9 +179,15 @@ def withdraw(*, backend_id: int, actor: Actor) -> None:
     logger.info("%s withdrew server %s", actor, backend_id)
 
 
-def switch(*, enabled: bool, model_id: str, base_url: str = "", region: str = "", actor: Actor) -> int:
-    """Switch a model's servers on or off, all or those of an address or region; returns how many. Raises NotFound."""
-    changed = _named(model_id, base_url, region).update(enabled=enabled)
+def switch(
+    *, enabled: bool, model_id: str, base_url: str = "", region: str = "", off_reason: str = "", actor: Actor
+) -> int:
+    """Switch a model's servers on or off, all or those of an address or region; returns how many. Raises NotFound.
+
+    Clients are told `off_reason`; without one the model is only away.
+    """
+    told = "" if enabled else off_reason
+    changed = _named(model_id, base_url, region).update(enabled=enabled, off_reason=told)
     if not changed:
         raise NotFound(f"There is no such server of {model_id}.")
     logger.info("%s switched %s servers of %s %s", actor, changed, model_id, "on" if enabled else "off")
@@ -194,8 +224,7 @@ def check(*, base_url: str, region: str, credential_env: str, concurrency: int) 
 
 
 def _fresh(region: str) -> QuerySet[Backend]:
-    fresh = Q(source=Backend.Source.CONFIGURED) | Q(seen_at__gte=Now() - LIVE_FOR)
-    return Backend.objects.filter(fresh, region=region, enabled=True)
+    return Backend.objects.filter(_FRESH, region=region, enabled=True)
 
 
 def _named(model_id: str, base_url: str, region: str) -> QuerySet[Backend]:

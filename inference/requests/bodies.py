@@ -25,6 +25,18 @@ _SURELY_SHALLOW: Final = 200
 MOST_VALUES: Final = 250_000
 _MARKS: Final = (b",", b"[", b"{")
 _ROW_BODY: Final = "body."
+# Faults with a code of their own on the surface that names them; of the others those of a field have one code.
+_NAMED: Final = {
+    "unknown_effort": "unknown_effort",
+    "hosted_tool": "tools_unsupported",
+    "legacy_functions": "tools_unsupported",
+    "no_tools": "tools_unsupported",
+    "unknown_format": "response_format_unsupported",
+    "no_formats": "response_format_unsupported",
+    "format_beside_tools": "response_format_unsupported",
+    "token_ids": "input_invalid",
+    "text_too_long": "input_too_long",
+}
 
 
 def decode(raw: bytes, *, profile: Profile) -> dict[str, Any]:
@@ -72,6 +84,13 @@ def check_known(body: dict[str, Any], known: Container[str], *, profile: Profile
             raise row_error("unknown_parameter", f"body.{name[:64]}")
 
 
+def ignored_fields(body: dict[str, Any], known: Container[str]) -> tuple[str, ...]:
+    """The fields that are not applied; null, and fields that leave every answer as it is, are none."""
+    return tuple(
+        name for name, value in body.items() if value is not None and name not in known and name not in IGNORED
+    )
+
+
 def refused(error: RowError, profile: Profile) -> AnexError:
     """What is wrong with a row's body, as it is said of a request: its fields are named without `body.`.
 
@@ -84,4 +103,13 @@ def refused(error: RowError, profile: Profile) -> AnexError:
     if error.code == "unanswerable":
         return Unprocessable(message, param=param)
     kind = profile.misshapen if error.code in _SHAPES else InvalidRequest
-    return kind(message, param=param)
+    return kind(message, param=param, code=_code(error.code, profile) if param is not None else None)
+
+
+def malformed(error: InvalidRequest, profile: Profile) -> InvalidRequest:
+    """The refusal of a format or a schema under the code that the surface has for it."""
+    return InvalidRequest(error.message, param=error.param, code=_code(error.code, profile))
+
+
+def _code(fault: str, profile: Profile) -> str | None:
+    return _NAMED.get(fault, "bad_value") if profile.names_faults else None

@@ -1,4 +1,4 @@
-"""A chat request: its body read and checked, every rule of reference 000. Pure, and waits for nothing."""
+"""A chat request: its body read and checked, every rule of references 000 and 004. Pure, and waits for nothing."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,33 +6,29 @@ from typing import Any, Final
 
 import orjson
 from msgspec import Struct
+from msgspec.structs import replace
 
 from anex.core.errors import InvalidRequest
 from inference.catalogue.schema import Model
 from inference.media.formats import Modality
 from inference.media.parts import CHAT_PARTS, MediaPart
 from inference.refusals import RowError, row_error
-from inference.requests.bodies import check_known, refused
-from inference.requests.messages import read_messages
+from inference.requests import model_names
+from inference.requests.bodies import malformed, refused
+from inference.requests.chat_fields import check_fields, drop_fields
+from inference.requests.messages import forget_thinking, read_messages
 from inference.requests.options import RowOptions
 from inference.requests.profiles import Profile
 from inference.requests.reasoning import read_reasoning
-from inference.requests.response_format import check_schema, constrains, read_response_format, upstream_format
+from inference.requests.response_format import TYPES, check_schema, constrains, read_response_format, upstream_format
 from inference.requests.sampling import SAMPLING, read_cap, read_sampling
+from inference.requests.schema_bounds import check_bounds
 from inference.requests.thinking import check_thinking, may_think
 from inference.requests.tools import ToolUse, read_tools
 
 MOST_ITEMS: Final[dict[Modality, int]] = {"image": 2, "audio": 1, "video": 1}
 _ITEMS: Final[dict[Modality, str]] = {"image": "images", "audio": "audio clips", "video": "videos"}
 _MOST_TOP_LOGPROBS: Final = 20
-# A model takes those of these that its catalogue entry lists.
-_PARAMETERS: Final = frozenset(
-    {*SAMPLING, "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs", "response_format", "tools"}
-    | {"tool_choice", "parallel_tool_calls", "reasoning", "reasoning_effort", "chat_template_kwargs"}
-)
-_OF_TOOLS: Final = ("tool_choice", "parallel_tool_calls")
-_OF_THINKING: Final = ("reasoning", "reasoning_effort", "chat_template_kwargs")
-_KNOWN: Final = _PARAMETERS | {"model", "messages", "stream", "stream_options", "n", "structured_outputs"}
 _NO_JOB: Final = RowOptions()
 
 
@@ -42,6 +38,7 @@ class ChatRequest(Struct, frozen=True, kw_only=True):
     `media` are the pictures and clips whose places are marked in `messages`. `max_tokens` is None without a cap.
     `thinking_tokens` caps the thinking. `response_format` is None where nothing is constrained or a forced call takes
     its place. `top_logprobs` is None without log probabilities. `schemas` are still to be compiled, path and JSON.
+    `promises` that a forced call or form is kept. `ignored` are fields that are not applied, as they were sent.
     """
 
     messages: list[dict[str, Any]]
@@ -58,6 +55,8 @@ class ChatRequest(Struct, frozen=True, kw_only=True):
     response_format: dict[str, Any] | None = None
     use: ToolUse = ToolUse()
     schemas: tuple[tuple[str, bytes], ...] = ()
+    promises: bool = False
+    ignored: tuple[str, ...] = ()
 
     @property
     def is_constrained(self) -> bool:
@@ -72,10 +71,15 @@ def read(body: dict[str, Any], *, model: Model, profile: Profile) -> ChatRequest
     except RowError as error:
         raise refused(error, profile) from None
     except InvalidRequest as error:
-        raise _malformed(error) from None
+        raise malformed(error, profile) from None
 
 
-def check_schemas(request: ChatRequest) -> None:
+def within(request: ChatRequest, most_tokens: int) -> ChatRequest:
+    """The request with an answer of at most so many tokens."""
+    return replace(request, max_tokens=min(request.max_tokens or most_tokens, most_tokens))
+
+
+def check_schemas(request: ChatRequest, profile: Profile) -> None:
     """Raise `InvalidRequest` for a schema that does not compile. Blocks on a child process: call it in a thread.
 
     Only requests with `schemas` need it; a schema seen lately is answered from a cache.
@@ -84,22 +88,33 @@ def check_schemas(request: ChatRequest) -> None:
         try:
             check_schema(schema, param)
         except InvalidRequest as error:
-            raise _malformed(error) from None
+            raise malformed(error, profile) from None
 
 
 def _read(body: dict[str, Any], model: Model, profile: Profile) -> ChatRequest:
-    _check_fields(body, model, profile)
+    ignored: tuple[str, ...] = ()
+    if profile.refuses_unknown:
+        check_fields(body, model, profile)
+    else:
+        body, ignored = drop_fields(body, model)
     messages, media = read_messages(body.get("messages"), model=model, rules=CHAT_PARTS)
     if media:
         check_counts(media, MOST_ITEMS, whole="a request")
-    use = read_tools(body)
+        check_inline(media, profile)
+    if profile.keeps_promises:
+        messages = forget_thinking(messages)
+    use = read_tools(body, takes_custom=profile.takes_custom)
     reasoning = read_reasoning(
-        body.get("reasoning"), model=model, top_level=body.get("reasoning_effort"), efforts=profile.efforts
+        body.get("reasoning"),
+        model=model,
+        top_level=_effort(body, model, profile),
+        efforts=profile.efforts,
+        nearest=profile.reads_levels,
     )
     kwargs = check_thinking(body.get("chat_template_kwargs"), model=model, options=_NO_JOB, own=reasoning)
     if use.choice == "none" and model.reasoning != "none":
         kwargs = {"enable_thinking": False}
-    response_format, schemas = _forms(body.get("response_format"), use)
+    response_format, schemas = _forms(body.get("response_format"), use, profile)
     top_logprobs = _top_logprobs(body)
     if top_logprobs is not None and reasoning.excluded:
         raise row_error("logprobs_without_reasoning", "body.logprobs")
@@ -110,7 +125,7 @@ def _read(body: dict[str, Any], model: Model, profile: Profile) -> ChatRequest:
         media=media,
         stream=stream,
         includes_usage=includes_usage,
-        max_tokens=read_cap(body, model),
+        max_tokens=read_cap(body, model, lowers=profile.lowers_caps),
         sampling=read_sampling(body, SAMPLING),
         top_logprobs=top_logprobs,
         template_settings=kwargs,
@@ -120,6 +135,8 @@ def _read(body: dict[str, Any], model: Model, profile: Profile) -> ChatRequest:
         response_format=response_format,
         use=use,
         schemas=schemas,
+        promises=profile.keeps_promises,
+        ignored=ignored,
     )
 
 
@@ -134,41 +151,53 @@ def check_counts(media: Sequence[MediaPart], most: dict[Modality, int], *, whole
             raise row_error("too_many_items", part.at, count=count, items=_ITEMS[kind], most=most[kind], whole=whole)
 
 
-def _check_fields(body: dict[str, Any], model: Model, profile: Profile) -> None:
-    taken = model.realtime.parameters if model.realtime else ()
-    check_known(body, _KNOWN, profile=profile)
-    for name, value in body.items():
-        # Without tools these say nothing; frameworks send them all the same.
-        idle = name in _OF_TOOLS or (name == "tools" and value == [])
-        # Of a model that does not think these can only ask for what is so anyway: their readers refuse all else.
-        idle |= name in _OF_THINKING and model.reasoning == "none"
-        if name in _PARAMETERS and name not in taken and value is not None and not idle:
-            raise row_error("parameter_not_supported", f"body.{name}", model=model.id)
-    count = body.get("n")
-    if count is not None and (type(count) is not int or count != 1):
-        raise row_error("several_choices", "body.n")
-    if not isinstance(body.get("structured_outputs"), bool | None):
-        raise row_error("wrong_type", "body.structured_outputs", expected="true or false")
+def check_inline(media: Sequence[MediaPart], profile: Profile) -> None:
+    """Raise `RowError` for media inside the body where the surface takes it by URL alone."""
+    if not profile.takes_inline:
+        for part in media:
+            if part.data is not None:
+                raise row_error("inline_media", part.at)
 
 
-def _malformed(error: InvalidRequest) -> InvalidRequest:
-    """A format's refusal under the code that every malformed request has (reference 000, status codes)."""
-    return InvalidRequest(error.message, param=error.param)
-
-
-def _forms(value: object, use: ToolUse) -> tuple[dict[str, Any] | None, tuple[tuple[str, bytes], ...]]:
+def _forms(
+    value: object, use: ToolUse, profile: Profile
+) -> tuple[dict[str, Any] | None, tuple[tuple[str, bytes], ...]]:
     """What constrains the answer, and the schemas in it: the functions of a forced call, else a response_format."""
+    if profile.keeps_promises:
+        _check_form(value, use)
     schema = read_response_format(value) if value is not None else None
     if use.forces:
-        names = [tool["function"]["name"] for tool in use.tools]
+        forced = [(place, each["parameters"]) for place, each in use.placed_forced if "parameters" in each]
+        if profile.takes_custom:
+            check_bounds((f"{place}.parameters", parameters) for place, parameters in forced)
         return None, tuple(
-            (f"tools[{names.index(function['name'])}].function.parameters", orjson.dumps(function["parameters"]))
-            for function in use.forced
-            if "parameters" in function
+            (f"{place.removeprefix('body.')}.parameters", orjson.dumps(parameters)) for place, parameters in forced
         )
     if not isinstance(value, dict) or not constrains(value):
         return None, ()
     return upstream_format(value), () if schema is None else (("response_format.json_schema.schema", schema),)
+
+
+def _effort(body: dict[str, Any], model: Model, profile: Profile) -> object:
+    asked = body.get("reasoning_effort")
+    return model_names.level(body.get("model"), model.id) if asked is None and profile.reads_levels else asked
+
+
+def _check_form(value: object, use: ToolUse) -> None:
+    """Raise `RowError` for a form that cannot be promised (reference 004, response_format)."""
+    if not isinstance(value, dict) or value.get("type") == "text":
+        return
+    if value.get("type") not in TYPES:
+        raise row_error("unknown_format", "body.response_format.type")
+    if use.tools:
+        raise row_error("format_beside_tools", "body.response_format")
+    told = value.get("json_schema")
+    schema = told.get("schema") if isinstance(told, dict) else None
+    if value["type"] == "json_schema" and isinstance(schema, dict):
+        at = "body.response_format.json_schema.schema"
+        if schema.get("type", "object") != "object":
+            raise row_error("schema_root", at)
+        check_bounds([(at, schema)])
 
 
 def _top_logprobs(body: dict[str, Any]) -> int | None:

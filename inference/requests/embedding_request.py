@@ -17,8 +17,8 @@ from inference.media.formats import Modality
 from inference.media.parts import EMBEDDING_PARTS, MediaPart
 from inference.refusals import RowError, expected, row_error
 from inference.requests import embeddings
-from inference.requests.bodies import check_known, refused
-from inference.requests.chat_request import check_counts
+from inference.requests.bodies import check_known, ignored_fields, refused
+from inference.requests.chat_request import check_counts, check_inline
 from inference.requests.chat_upstream import most_media
 from inference.requests.content import Parts
 from inference.requests.profiles import Profile
@@ -43,11 +43,12 @@ class Content(Struct, frozen=True):
 
 
 class EmbeddingRequest(Struct, frozen=True, kw_only=True):
-    """A checked request: one vector per input, in order, `dimensions` wide."""
+    """A checked request: one vector per input, in order, `dimensions` wide. `ignored` fields are not applied."""
 
     inputs: tuple[str | Content, ...]
     dimensions: int
     encoding: Encoding
+    ignored: tuple[str, ...] = ()
 
     @property
     def media(self) -> tuple[MediaPart, ...]:
@@ -69,9 +70,11 @@ def read(body: dict[str, Any], *, model: Model, profile: Profile) -> EmbeddingRe
         encoding = _encoding(body.get("encoding_format"))
         dimensions = embeddings.read_dimensions(body.get("dimensions"), model)
         inputs = _inputs(body.get("input"), model, profile)
+        check_inline([part for given in inputs if not isinstance(given, str) for part in given.media], profile)
     except RowError as error:
         raise refused(error, profile) from None
-    return EmbeddingRequest(inputs=inputs, dimensions=dimensions, encoding=encoding)
+    ignored = () if profile.refuses_unknown else ignored_fields(body, _KNOWN)
+    return EmbeddingRequest(inputs=inputs, dimensions=dimensions, encoding=encoding, ignored=ignored)
 
 
 def with_media(request: EmbeddingRequest, media: Sequence[MediaPart]) -> EmbeddingRequest:

@@ -7,6 +7,7 @@ import orjson
 from inference.catalogue.schema import Model
 from inference.media.parts import ROW_PARTS, MediaPart, PartRules
 from inference.refusals import expected, row_error
+from inference.requests import call_ids, custom_tools
 from inference.requests.content import read_parts
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
@@ -34,6 +35,16 @@ def read_messages(
     return messages, tuple(media)
 
 
+def forget_thinking(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages, earlier thinking kept only since the last question: that of settled ones is no part of it."""
+    asked = max((place for place, message in enumerate(messages) if message["role"] == "user"), default=0)
+    older = [
+        {name: value for name, value in message.items() if name not in ("reasoning_content", "reasoning")}
+        for message in messages[:asked]
+    ]
+    return older + messages[asked:]
+
+
 def _message(message: object, index: int, model: Model, media: list[MediaPart], rules: PartRules) -> dict[str, Any]:
     at = f"body.messages[{index}]"
     if not isinstance(message, dict):
@@ -57,7 +68,7 @@ def _extras(message: dict[str, Any], at: str, role: str) -> dict[str, Any]:
             continue
         if not isinstance(text, str):
             raise row_error("wrong_type", f"{at}.{key}", expected="a string")
-        extras[key] = text
+        extras[key] = call_ids.own(text) if key == "tool_call_id" else text
     if thought := extras.get("reasoning_content") or extras.get("reasoning"):
         extras |= {"reasoning_content": thought, "reasoning": thought}
     # Servers and libraries write a list of none where no call was made.
@@ -76,6 +87,8 @@ def _tool_call(call: object, at: str) -> dict[str, Any]:
     if not isinstance(call, dict):
         raise row_error("wrong_type", at, expected="an object with id and function")
     function, call_id = call.get("function"), call.get("id")
+    if call.get("type") == "custom":
+        function = custom_tools.call_as_function(call.get("custom"), f"{at}.custom")
     if not isinstance(function, dict):
         raise row_error("wrong_type", f"{at}.function", expected="an object with a name")
     name = function.get("name")
@@ -84,7 +97,7 @@ def _tool_call(call: object, at: str) -> dict[str, Any]:
     if call_id is not None and not isinstance(call_id, str):
         raise row_error("wrong_type", f"{at}.id", expected="a string")
     arguments = _arguments(function.get("arguments"), f"{at}.function.arguments")
-    kept = {"id": call_id} if call_id is not None else {}
+    kept = {"id": call_ids.own(call_id)} if call_id is not None else {}
     return {**kept, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 

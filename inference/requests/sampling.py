@@ -37,11 +37,19 @@ def read_number(value: object, name: str) -> float:
     return value  # type: ignore[return-value]
 
 
-def read_cap(body: dict[str, Any], model: Model) -> int | None:
-    """The output cap in tokens, None where there is none; of its two names both may be used, if they agree."""
+def read_cap(body: dict[str, Any], model: Model, *, lowers: bool = False) -> int | None:
+    """The output cap in tokens, None where there is none; of its two names both may be used, if they agree.
+
+    With `lowers` a cap above the model's is the model's, and of two the lower counts.
+    """
     ceiling = model.max_output_tokens
     assert ceiling is not None
     caps = {name: body[name] for name in _CAPS if body.get(name) is not None}
+    if lowers:
+        for name, cap in caps.items():
+            if type(cap) is not int or cap < 1:
+                raise row_error("not_a_cap", f"body.{name}")
+        return min(*caps.values(), ceiling) if caps else None
     for name, cap in caps.items():
         if type(cap) is not int or not 1 <= cap <= ceiling:
             raise row_error("out_of_range_integer", f"body.{name}", low=1, high=ceiling)

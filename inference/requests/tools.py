@@ -1,4 +1,4 @@
-"""Tools and `tool_choice`: read, checked against each other, and as a model server is sent them (reference 000)."""
+"""Tools and `tool_choice`: read, checked against each other, and as a model server is sent them (000; 004, tools)."""
 
 from typing import Any, Final, Literal
 
@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from inference.catalogue.schema import Model
 from inference.refusals import row_error
+from inference.requests.tool_definitions import Placed, check_names, read_any, read_function
 
 Messages = list[dict[str, Any]]
 
@@ -15,16 +16,18 @@ PLAIN_TEXT: Final = (
     "results of earlier calls in this conversation may be used."
 )
 _WORDS: Final = ("auto", "required", "none")
-_FUNCTION_FIELDS: Final = ("description", "parameters", "strict")
 
 
 class ToolUse(Struct, frozen=True, kw_only=True):
     """The tools as they are sent on, and which may be called: `named` asks for the function `name`.
 
-    `one_call` keeps an answer to one call. `choice` is `auto` where nothing was said.
+    `one_call` keeps an answer to one call. `choice` is `auto` where nothing was said. `places` are the paths of the
+    definitions, `custom` the names of those that take free text.
     """
 
     tools: list[dict[str, Any]] = []
+    places: tuple[str, ...] = ()
+    custom: frozenset[str] = frozenset()
     choice: Literal["auto", "required", "none", "named"] = "auto"
     name: str | None = None
     one_call: bool = False
@@ -37,15 +40,20 @@ class ToolUse(Struct, frozen=True, kw_only=True):
     @property
     def forced(self) -> list[dict[str, Any]]:
         """The functions of which one has to be called."""
-        functions = [tool["function"] for tool in self.tools]
-        return [each for each in functions if self.name in (None, each["name"])] if self.forces else []
+        return [function for _, function in self.placed_forced]
+
+    @property
+    def placed_forced(self) -> list[tuple[str, dict[str, Any]]]:
+        """The same, each behind the path of its definition."""
+        placed = [(place, tool["function"]) for place, tool in zip(self.places, self.tools, strict=True)]
+        return [each for each in placed if self.name in (None, each[1]["name"])] if self.forces else []
 
 
 NO_TOOLS: Final = ToolUse()
 
 
-def read_tools(body: dict[str, Any]) -> ToolUse:
-    """What a body says of tools, or a `RowError`."""
+def read_tools(body: dict[str, Any], *, takes_custom: bool = False) -> ToolUse:
+    """What a body says of tools, or a `RowError`; `takes_custom` is as in `Profile`."""
     tools, choice, parallel = body.get("tools"), body.get("tool_choice"), body.get("parallel_tool_calls")
     if tools is None and choice is None and parallel is None:
         return NO_TOOLS
@@ -53,12 +61,27 @@ def read_tools(body: dict[str, Any]) -> ToolUse:
         raise row_error("wrong_type", "body.parallel_tool_calls", expected="true or false")
     if tools is not None and not isinstance(tools, list):
         raise row_error("wrong_type", "body.tools", expected="an array of tools")
-    known = [_tool(tool, f"body.tools[{index}]") for index, tool in enumerate(tools or ())]
-    one_call = parallel is False
+    read = read_any if takes_custom else read_function
+    found: list[Placed] = [read(tool, f"body.tools[{index}]") for index, tool in enumerate(tools or ())]
+    known = [tool for tool, _ in found]
+    custom: set[str] = set()
+    if takes_custom:
+        check_names(found)
+        given = zip(known, tools or (), strict=True)
+        custom = {tool["function"]["name"] for tool, told in given if told["type"] == "custom"}
+    name, word = None, choice
     if choice is None or isinstance(choice, str):
-        use = ToolUse(tools=known, choice=_word(choice, known), one_call=one_call)  # type: ignore[arg-type]
+        word = _word(choice, known)
     else:
-        use = ToolUse(tools=known, choice="named", name=_named(choice, known), one_call=one_call)
+        name, word = _named(_nested(choice) if takes_custom else choice, known), "named"
+    use = ToolUse(
+        tools=known,
+        places=tuple(place for _, place in found),
+        custom=frozenset(custom),
+        choice=word,  # type: ignore[arg-type]
+        name=name,
+        one_call=parallel is False,
+    )
     for function in use.forced:
         # vLLM keeps the arguments of a forced call to their schema where it is told to, as they have to be.
         function.setdefault("strict", True)
@@ -95,24 +118,15 @@ def _text(words: str) -> dict[str, str]:
     return {"type": "text", "text": words}
 
 
-def _tool(tool: object, at: str) -> dict[str, Any]:
-    if not isinstance(tool, dict):
-        raise row_error("wrong_type", at, expected="an object with type and function")
-    if tool.get("type") != "function":
-        raise row_error("missing" if tool.get("type") is None else "wrong_type", f"{at}.type", expected='"function"')
-    function, at = tool.get("function"), f"{at}.function"
-    if not isinstance(function, dict):
-        raise row_error("missing" if function is None else "wrong_type", at, expected="an object with a name")
-    name = function.get("name")
-    if not isinstance(name, str) or not name:
-        raise row_error("missing" if name is None else "wrong_type", f"{at}.name", expected="a non-empty string")
-    types = {"description": (str, "a string"), "parameters": (dict, "a JSON Schema"), "strict": (bool, "true or false")}
-    kept = {field: function[field] for field in _FUNCTION_FIELDS if function.get(field) is not None}
-    for field, value in kept.items():
-        wanted, expected = types[field]
-        if not isinstance(value, wanted):
-            raise row_error("wrong_type", f"{at}.{field}", expected=expected)
-    return {"type": "function", "function": {"name": name, **kept}}
+def _nested(choice: object) -> object:
+    """A named tool in either spelling and of either kind, as a function's is spelt."""
+    kind = choice.get("type") if isinstance(choice, dict) else None
+    if kind not in ("function", "custom"):
+        if isinstance(kind, str) and kind != "allowed_tools":
+            raise row_error("hosted_tool", "body.tool_choice.type", type=kind[:64])
+        return choice
+    assert isinstance(choice, dict)
+    return {"type": "function", "function": choice.get(kind, {"name": choice.get("name")})}
 
 
 def _word(choice: str | None, tools: list[dict[str, Any]]) -> str:

@@ -10,6 +10,7 @@ from jobs.api import listing
 from jobs.api.schemas import JobDataDeletionSerializer, JobResultSerializer, JobSerializer
 from jobs.lifecycle import TERMINAL, Status
 from jobs.models import Job
+from jobs.selectors import jobs
 from jobs.selectors.contents import Failure
 from jobs.selectors.jobs import Progress, row_outcomes
 from jobs.selectors.pages import Page
@@ -85,6 +86,9 @@ def _fields(job: Job, progress: Progress | None) -> dict[str, Any]:
         "progress": progress and _progress(progress, job.quote_cents),
         "charge_cents": job.charge_cents,
         "stop_reason": job.stop_reason or None,
+        "completion_window": job.completion_window,
+        "price_percent": jobs.price_percent(job),
+        "priority": job.priority,
         "paused": job.paused,
         "retry_of": job.retry_of_id,
     }
@@ -125,8 +129,11 @@ def _progress(progress: Progress, quote_cents: int | None) -> dict[str, Any]:
     spent = ceil_cents(progress.spent_nano)
     return {
         "rows_done": progress.rows_done,
+        "rows_failed": progress.rows_failed,
         "rows_total": progress.rows_total,
         "spent_cents": spent if quote_cents is None else min(spent, quote_cents),
+        "input_tokens": progress.input_tokens,
+        "output_tokens": progress.output_tokens,
         "rows_per_second": progress.rows_per_second,
         "seconds_left": progress.seconds_left,
         "waits_for_server": progress.waits_for_server,

@@ -12,6 +12,7 @@ from jobs.api.endpoint import id_in_path, validated
 from jobs.api.schemas import CreateJobRequestSerializer
 from jobs.selectors.jobs import refuse_unknown
 from jobs.services.submissions import SubmitOptions
+from jobs.urgency import USUAL_PRIORITY, USUAL_WINDOW, Urgency
 
 
 def job_id(text: str) -> UUID:
@@ -36,6 +37,9 @@ def create_job(request: Request) -> dict[str, Any]:
         model_id=fields["model"],
         row=row,
         data_residency=fields.get("data_residency"),
+        urgency=Urgency(
+            window=fields.get("completion_window", USUAL_WINDOW), priority=fields.get("priority", USUAL_PRIORITY)
+        ),
     )
     return {"input_id": fields.get("input_id"), "input_s3_uri": fields.get("input_s3_uri"), "options": options}
 

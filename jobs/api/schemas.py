@@ -11,6 +11,7 @@ from rest_framework import serializers
 from accounts.services import idempotency
 from jobs.lifecycle import Status
 from jobs.services.submissions import MAX_OUTPUT_TOKENS
+from jobs.urgency import HIGHEST, LOWEST, WINDOWS
 
 OPTIONAL: dict[str, Any] = {"allow_null": True, "required": False}
 STATUSES = [status.value for status in Status]
@@ -96,6 +97,19 @@ class CreateJobRequestSerializer(serializers.Serializer[Any]):
         error_messages={"invalid_choice": "must be world or eu"},
         help_text="Where the payload is kept and run. Left out, eu where EU data routing is on, else world.",
     )
+    completion_window = serializers.ChoiceField(
+        **OPTIONAL,
+        choices=WINDOWS,
+        error_messages={"invalid_choice": f"must be one of {', '.join(WINDOWS)}"},
+        help_text="How soon it should be done. `1h` goes before what has a day, at a higher price, on models that "
+        "offer it. It is never an end: the job runs until it is done. Left out, 24h.",
+    )
+    priority = serializers.IntegerField(
+        **OPTIONAL,
+        min_value=LOWEST,
+        max_value=HIGHEST,
+        help_text="Among your own jobs of the same window the one with the higher number runs first. Left out, 5.",
+    )
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         """Checks the JSON type of every field before DRF converts anything."""
@@ -126,8 +140,11 @@ class JobProgressSerializer(serializers.Serializer[Any]):
     """Rows with an outcome so far, and the whole cents they consumed: rounded up, at most the estimate."""
 
     rows_done = serializers.IntegerField()
+    rows_failed = serializers.IntegerField(help_text="Of these the ones that failed or were refused.")
     rows_total = serializers.IntegerField()
     spent_cents = serializers.IntegerField()
+    input_tokens = serializers.IntegerField(**OPTIONAL, help_text="Of these rows; null once the job is over.")
+    output_tokens = serializers.IntegerField(**OPTIONAL, help_text="Of these rows; null once the job is over.")
     rows_per_second = serializers.FloatField(**OPTIONAL, help_text="Over the last minute, while rows run.")
     seconds_left = serializers.IntegerField(**OPTIONAL, help_text="At that pace; null while there is none.")
     waits_for_server = serializers.BooleanField(help_text="True while rows wait because no server of the model is up.")
@@ -221,6 +238,11 @@ class JobSerializer(serializers.Serializer[Any]):
     )
     charge_cents = serializers.IntegerField(**OPTIONAL, help_text="What was charged, in cents, once the job is over.")
     stop_reason = serializers.CharField(**OPTIONAL, help_text="Why rows stopped before they were all answered.")
+    completion_window = serializers.ChoiceField(choices=WINDOWS, required=False, help_text="As asked for.")
+    price_percent = serializers.IntegerField(
+        **OPTIONAL, help_text="What its window costs, in percent of the model's batch prices. Set at cost_ready."
+    )
+    priority = serializers.IntegerField(required=False, help_text="As asked for.")
     paused = serializers.BooleanField(required=False, help_text="No row is sent until the job is resumed.")
     retry_of = serializers.UUIDField(**OPTIONAL, help_text="The job whose failed rows this one retries.")
     failure_errors = LineErrorSerializer(

@@ -8,6 +8,7 @@ from django.db import models
 from accounts.models import Organization
 from jobs.fields import BitStringField
 from jobs.lifecycle import Status
+from jobs.urgency import USUAL_PRIORITY, USUAL_WINDOW
 
 
 class Input(models.Model):
@@ -91,6 +92,11 @@ class Job(models.Model):
     rows_etag = models.CharField(max_length=100, blank=True, default="", db_default="")
     rows_bytes = models.BigIntegerField(null=True)
     has_response_format = models.BooleanField(default=False, help_text="The schema is an object of the job")
+    completion_window = models.CharField(max_length=4, default=USUAL_WINDOW, db_default=USUAL_WINDOW)
+    share = models.PositiveSmallIntegerField(default=1, db_default=1, help_text="Of places at servers, by its window")
+    priority = models.PositiveSmallIntegerField(
+        default=USUAL_PRIORITY, db_default=USUAL_PRIORITY, help_text="Among its organization's jobs of its window"
+    )
 
     # The estimate; `prices` is the price card frozen when the job was quoted.
     row_count = models.PositiveIntegerField(null=True)
@@ -250,6 +256,7 @@ class Part(models.Model):
     input_tokens = models.BigIntegerField()
     cached_tokens = models.BigIntegerField()
     output_tokens = models.BigIntegerField()
+    reasoning_tokens = models.BigIntegerField(null=True, help_text="Of the output; null where a server did not tell")
     lengths = ArrayField(
         ArrayField(models.PositiveIntegerField(), size=3),
         null=True,

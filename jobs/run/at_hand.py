@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from uuid import UUID
 
-from jobs.run.claims import Claim
+from jobs.run.claims import Claim, Rank
 from jobs.run.rows import ChunkRun
 from jobs.run.window import MAX_BYTES, Window
 
@@ -25,6 +25,7 @@ class AtHand:
         self._held_up = window.turns.held_up()
         self._rows = self._bytes = 0
         self._jobs: defaultdict[UUID, set[UUID]] = defaultdict(set)
+        self._ranks: dict[UUID, Rank] = {}
         for run in runs:
             if run.undispatched:
                 self._count(run.claim, run.undispatched)
@@ -41,17 +42,19 @@ class AtHand:
         """The jobs of which no chunk is wanted."""
         return self._held_up.union(*self._jobs.values()) if self._is_enough() else self._held_up
 
-    def passed_organizations(self) -> list[UUID]:
-        """The organizations of which no chunk is wanted."""
+    def passed_organizations(self) -> dict[UUID, Rank]:
+        """The organizations of which no chunk is wanted, but of a job above all that are here."""
         if not self._is_enough():
-            return []
-        return [whose for whose, jobs in self._jobs.items() if len(jobs) >= JOBS_OF_AN_ORGANIZATION]
+            return {}
+        return {whose: self._ranks[whose] for whose, jobs in self._jobs.items() if len(jobs) >= JOBS_OF_AN_ORGANIZATION}
 
     def _is_enough(self) -> bool:
         return self._rows >= self._window.ahead
 
     def _count(self, claim: Claim, rows: int) -> None:
         self._bytes += claim.size_bytes
-        self._jobs[claim.organization_id].add(claim.job_id)
+        whose = claim.organization_id
+        self._jobs[whose].add(claim.job_id)
+        self._ranks[whose] = max(claim.rank, self._ranks.get(whose, claim.rank))
         if claim.job_id not in self._held_up:
             self._rows += rows

@@ -5,9 +5,9 @@ when nobody holds it, when its holder is no longer listed, when the holder was s
 not, or when the claimer itself holds it without working on it: then the answer to a claim or to a release was lost.
 """
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -23,6 +23,13 @@ MOST_CLAIMS = 1000  # counted; further ones do not make a difference
 
 class Interrupted(Exception):
     """The worker stops, or its lease has lapsed: what it was at is given back."""
+
+
+class Rank(NamedTuple):
+    """A job's share, then its priority: the higher one of an organization's jobs goes first."""
+
+    share: int
+    priority: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,13 @@ class Claim:
     suspects: str
     model_id: str
     organization_id: UUID
+    share: int
+    priority: int
+
+    @property
+    def rank(self) -> Rank:
+        """Before which jobs of its organization it goes."""
+        return Rank(self.share, self.priority)
 
     @property
     def size_bytes(self) -> int:
@@ -68,13 +82,15 @@ MAY_RUN = """CASE c.kind
     END"""
 # Chunks that are looked at, of a job and of all: as many workers can claim at the same moment.
 OF_A_JOB, OF_ALL = 8, 32
-# Of each job that may run the first free chunks; the organization that has the fewest chunks in hand is next. What is
-# locked is looked at once more.
+# Of each job that may run the first free chunks; the organization that has the fewest chunks in hand for its share is
+# next, and of its jobs of that share those of the highest priority. What is locked is looked at once more.
 CLAIM = f"""
 WITH near AS MATERIALIZED (
     SELECT c.id,
            (SELECT count(*) FROM jobs_chunk h JOIN jobs_job k ON k.id = h.job_id
-            WHERE h.epoch IS NOT NULL AND NOT h.closed AND k.organization_id = j.organization_id) AS of_organization,
+            WHERE h.epoch IS NOT NULL AND NOT h.closed AND k.organization_id = j.organization_id)::float / j.share
+           AS of_organization,
+           dense_rank() OVER (PARTITION BY j.organization_id, j.share ORDER BY j.priority DESC) AS in_line,
            (SELECT count(*) FROM jobs_chunk h
             WHERE h.epoch IS NOT NULL AND NOT h.closed AND h.job_id = j.id) AS of_job
     FROM jobs_job j
@@ -84,18 +100,22 @@ WITH near AS MATERIALIZED (
         ORDER BY c.index LIMIT {OF_A_JOB}
     ) c
     WHERE j.status IN ('submitted', 'estimating', 'in_progress', 'finalizing', 'cancelling') AND j.region = %(region)s
-      AND j.id <> ALL(%(passed_jobs)s::uuid[]) AND j.organization_id <> ALL(%(passed_organizations)s::uuid[])
+      AND j.id <> ALL(%(passed_jobs)s::uuid[])
+      AND NOT EXISTS (
+          SELECT 1 FROM unnest(%(passed)s::uuid[], %(passed_shares)s::int[], %(passed_priorities)s::int[])
+              AS p(organization_id, share, priority)
+          WHERE p.organization_id = j.organization_id AND (j.share, j.priority) <= (p.share, p.priority))
       AND {MAY_RUN}
-    ORDER BY of_organization, of_job, c.index, j.created_at
+    ORDER BY of_organization, in_line, of_job, c.index, j.created_at
     LIMIT {OF_ALL}
 ), free AS (
-    SELECT c.id, j.model_id, j.organization_id
+    SELECT c.id, j.model_id, j.organization_id, j.share, j.priority
     FROM near
     JOIN jobs_chunk c ON c.id = near.id
     JOIN jobs_job j ON j.id = c.job_id
     LEFT JOIN jobs_worker w ON w.id = c.epoch
     WHERE NOT c.closed AND {FREE} AND {MAY_RUN}
-    ORDER BY near.of_organization, near.of_job, c.index, j.created_at
+    ORDER BY near.of_organization, near.in_line, near.of_job, c.index, j.created_at
     LIMIT %(limit)s
     FOR UPDATE OF c SKIP LOCKED
     FOR SHARE OF j SKIP LOCKED
@@ -103,7 +123,8 @@ WITH near AS MATERIALIZED (
 UPDATE jobs_chunk c SET epoch = %(epoch)s, claims = LEAST(claims + 1, %(most_claims)s)
 FROM free WHERE c.id = free.id
 RETURNING c.id, c.epoch, c.job_id, c.kind, c.index, c.first_row, c.row_count, c.byte_start, c.byte_end,
-          c.done, c.claims, c.cursor, c.suspects, free.model_id, free.organization_id
+          c.done, c.claims, c.cursor, c.suspects, free.model_id, free.organization_id,
+          free.share, free.priority
 """  # noqa: S608
 
 
@@ -128,20 +149,23 @@ def claim(
     held: Collection[int] = (),
     uncounted: Sequence[str] = (),
     passed_jobs: Collection[UUID] = (),
-    passed_organizations: Collection[UUID] = (),
+    passed_organizations: Mapping[UUID, Rank] | None = None,
 ) -> list[Claim]:
     """Up to `limit` free chunks of these kinds; `models` are those a server answers for, `uncounted` those whose
     input cannot be counted just now, `held` the chunks (their ids) this worker is at now. `passed_…` have enough rows
-    here.
+    here; of an organization, but for jobs above this rank.
 
     Organizations take turns, and so do the jobs of one: whoever has the fewest chunks in hand, at all workers, is next.
     """
+    passed = passed_organizations or {}
     values: dict[str, Any] = {
         "kinds": list(kinds),
         "models": list(models),
         "uncounted": list(uncounted),
         "passed_jobs": list(passed_jobs),
-        "passed_organizations": list(passed_organizations),
+        "passed": list(passed),
+        "passed_shares": [rank.share for rank in passed.values()],
+        "passed_priorities": [rank.priority for rank in passed.values()],
         "region": region,
         "limit": limit,
         "epoch": lease.epoch,

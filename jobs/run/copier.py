@@ -22,9 +22,10 @@ REST_SECONDS = 5.0
 class Copier:
     """Belongs to one pump; `threads` are the pump's, for short questions."""
 
-    def __init__(self, *, region: str, threads: Threads) -> None:
+    def __init__(self, *, region: str, threads: Threads, ended: Callable[[], None]) -> None:
         self._region = region
         self._questions = threads
+        self._ended = ended
         self._copies = Threads(SLOTS)
         self._claims: dict[asyncio.Task[None], IngestClaim] = {}
 
@@ -42,7 +43,11 @@ class Copier:
                 return
             task = asyncio.create_task(self._run(found, go_on))
             self._claims[task] = found
-            task.add_done_callback(lambda done: self._claims.pop(done, None))
+            task.add_done_callback(self._end)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._claims.pop(task, None)
+        self._ended()
 
     def close(self) -> None:
         """Wait for the threads, when no task is left."""

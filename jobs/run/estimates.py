@@ -85,7 +85,7 @@ def finish_sample(job_id: UUID) -> None:
         except Misfit as misfit:
             problem = Problem(misfit.code, 0, misfit.message)
         else:
-            if price_cards.current(job.model_id) is not None:
+            if price_cards.within(job.model_id, job.completion_window) is not None:
                 quote(job_id, output_cap=sizes.output_cap, sample=(lengths, sizes))
                 return
             problem = Problem("model_not_offered", 0, f"The model {job.model_id} is no longer offered.")
@@ -113,7 +113,7 @@ def quote(job_id: UUID, *, output_cap: int, sample: tuple[Sequence[Length], Size
     A batch, and what the organization's rule covers, is approved at once.
     """
     job = Job.objects.get(pk=job_id)
-    card = price_cards.current(job.model_id)
+    card = price_cards.within(job.model_id, job.completion_window)
     if card is None or job.row_count is None or job.est_input_tokens is None:
         raise LookupError(f"job {job_id} cannot be quoted: model {job.model_id} has no price")
     if job.minimum_paid:

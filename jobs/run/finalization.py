@@ -53,6 +53,9 @@ OUTCOMES = {
 
 def finish_rows(job_id: UUID) -> bool:
     """Move a running job on when its last rows chunk is closed; returns whether it moved."""
+    # Whoever closes the last chunk sees it closed; a locked job would be passed by claims for nothing.
+    if Chunk.objects.filter(job_id=job_id, kind=Chunk.Kind.ROWS, closed=False).exists():
+        return False
     with transaction.atomic():
         Job.objects.select_for_update().get(pk=job_id)
         if Chunk.objects.filter(job_id=job_id, kind=Chunk.Kind.ROWS, closed=False).exists():

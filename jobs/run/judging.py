@@ -9,7 +9,8 @@ import orjson
 from anex.core.usage import Usage
 from billing import pricing
 from inference.backends.answers import Answer
-from inference.requests import chat, decision_answers, embeddings
+from inference.backends.usage import read_reasoning
+from inference.requests import chat, decision_answers, embeddings, protocols
 from inference.requests import rows as requests
 from inference.requests.schema_process import answer_fault
 from jobs.run.outcomes import Count, Outcome, answered, refused
@@ -35,19 +36,32 @@ async def judge(
     """
     cost = pricing.row_cost_nano(card, usage) if card else 0
     count: Count = "success"
+    reasoning: int | None = 0
     body, error = answer.body | {"model": model_id}, None
     if isinstance(request, requests.EmbeddingRow):
         body = embeddings.cut(request, body)
     elif isinstance(request, requests.DecisionRow):
         body = decision_answers.complete(request, body, usage=usage)
     elif isinstance(request, requests.ChatRow):
+        reasoning = _reasoning(answer.body, usage)
         if request.own:
             body = chat.as_realtime(chat.without_reasoning(body) if request.own.reasoning.excluded else body)
         if answer.finish_reason == "length":
             count = "truncated"
         elif request.response_format and (error := await _format_error(request.response_format, body)):
             count = "format_error"
-    return answered(row, request.custom_id, body, count=count, usage=usage, cost_nano=cost, error=error, length=length)
+        body = protocols.shape(request, body)
+    return answered(
+        row,
+        request.custom_id,
+        body,
+        count=count,
+        usage=usage,
+        cost_nano=cost,
+        error=error,
+        length=length,
+        reasoning=reasoning,
+    )
 
 
 def refuse(row: int, request: requests.Row, answer: Answer) -> Outcome:
@@ -84,6 +98,13 @@ def text_of(body: dict[str, Any]) -> str:
 def thinking_of(body: dict[str, Any]) -> str:
     """The thinking before a chat answer, under the name its server gives it."""
     return _member(body, "reasoning_content") or _member(body, "reasoning")
+
+
+def _reasoning(body: dict[str, Any], usage: Usage) -> int | None:
+    told = read_reasoning(body)
+    if told:
+        return min(told, usage.output_tokens)
+    return None if thinking_of(body) else 0
 
 
 def _member(body: dict[str, Any], name: str) -> str:

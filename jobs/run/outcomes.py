@@ -15,7 +15,8 @@ Count = Literal["success", "error", "format_error", "truncated"]
 class Outcome:
     """`row` is its place in the chunk; `line` the result line without a line end; `cost_nano` in nano-dollars.
 
-    `length` is measured of the answers of a sample.
+    `length` is measured of the answers of a sample. `reasoning` are the tokens of thinking among those that were
+    written; None where the server thought and did not tell how much.
     """
 
     row: int
@@ -24,6 +25,7 @@ class Outcome:
     usage: Usage
     cost_nano: int
     length: Length | None = None
+    reasoning: int | None = 0
 
 
 def answered(
@@ -36,6 +38,7 @@ def answered(
     cost_nano: int,
     error: str | None,
     length: Length | None = None,
+    reasoning: int | None = 0,
 ) -> Outcome:
     """A row the model answered; `error` says what is wrong with the answer, for a row counted as `format_error`."""
     line = {
@@ -44,7 +47,7 @@ def answered(
         "error": error,
         "error_type": "response_format_unmet" if error else None,
     }
-    return Outcome(row, orjson.dumps(line), count, usage, cost_nano, length)
+    return Outcome(row, orjson.dumps(line), count, usage, cost_nano, length, reasoning)
 
 
 def refused(

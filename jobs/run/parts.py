@@ -25,9 +25,10 @@ WITH mine AS (
     RETURNING id
 )
 INSERT INTO jobs_part (chunk_id, key, size_bytes, success_rows, error_rows, format_error_rows, truncated_rows,
-                       input_tokens, cached_tokens, output_tokens, lengths, cost_nano, created_at)
+                       input_tokens, cached_tokens, output_tokens, reasoning_tokens, lengths, cost_nano, created_at)
 SELECT id, %(key)s, %(size_bytes)s, %(success)s, %(error)s, %(format_error)s, %(truncated)s,
-       %(input_tokens)s, %(cached_tokens)s, %(output_tokens)s, %(lengths)s::int[], %(cost_nano)s, now()
+       %(input_tokens)s, %(cached_tokens)s, %(output_tokens)s, %(reasoning_tokens)s, %(lengths)s::int[],
+       %(cost_nano)s, now()
 FROM mine RETURNING id
 """
 
@@ -50,6 +51,7 @@ def commit_part(claim: Claim, outcomes: Sequence[Outcome], *, key: str, size_byt
         rows[outcome.row] = "1"
     counts = [outcome.count for outcome in outcomes]
     measured = (outcome.length for outcome in outcomes if outcome.length)
+    thought = [outcome.reasoning for outcome in outcomes]
     lengths = [[length.output, length.thinking, int(length.cut)] for length in measured]
     values: dict[str, Any] = {
         "alone": ALONE_FROM_CLAIM,
@@ -65,6 +67,7 @@ def commit_part(claim: Claim, outcomes: Sequence[Outcome], *, key: str, size_byt
         "input_tokens": sum(outcome.usage.input_tokens for outcome in outcomes),
         "cached_tokens": sum(outcome.usage.cached_tokens for outcome in outcomes),
         "output_tokens": sum(outcome.usage.output_tokens for outcome in outcomes),
+        "reasoning_tokens": None if None in thought else sum(filter(None, thought)),
         "lengths": lengths or None,
         "cost_nano": sum(outcome.cost_nano for outcome in outcomes),
     }

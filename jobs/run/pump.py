@@ -8,7 +8,9 @@ import dataclasses
 import logging
 import threading
 from collections.abc import Callable
-from typing import Protocol
+from contextlib import suppress
+from functools import partial
+from typing import Any, Protocol
 from uuid import UUID
 
 import uvloop
@@ -86,12 +88,14 @@ class Pump:
         self._thread.join()
 
     def _run(self) -> None:
+        self._threads = Threads(THREADS)
+        self._copier = Copier(region=self._region, threads=self._threads, ended=self._bell.set)
         uvloop.run(self._main())
+        self._copier.close()
+        self._threads.close()
 
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._threads = Threads(THREADS)
-        self._copier = Copier(region=self._region, threads=self._threads)
         async with Client() as self._client:
             while not self._stopping:
                 try:
@@ -102,8 +106,6 @@ class Pump:
                     await asyncio.sleep(POLL_SECONDS)
                     continue
                 await self._work(lease)
-        self._copier.close()
-        self._threads.close()
 
     async def _work(self, lease: Lease) -> None:
         """One incarnation: until the lease lapses or the worker stops."""
@@ -137,9 +139,9 @@ class Pump:
             await self._threads.call(repair)
 
     async def _wait(self) -> None:
-        bell = asyncio.create_task(self._bell.wait())
-        await asyncio.wait({bell, *self._tasks}, timeout=self._poll_seconds, return_when="FIRST_COMPLETED")
-        bell.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._poll_seconds):
+                await self._bell.wait()
 
     @property
     def _tasks(self) -> list[asyncio.Task[None]]:
@@ -215,13 +217,13 @@ class Pump:
             held=held,
             uncounted=uncounted,
             passed_jobs=at_hand.passed_jobs() if at_hand else (),
-            passed_organizations=at_hand.passed_organizations() if at_hand else (),
+            passed_organizations=at_hand.passed_organizations() if at_hand else None,
         )
 
     def _begin_control(self, found: Claim, lease: Lease) -> None:
         task = asyncio.create_task(self._run_control(found, lease))
         self._controls[task] = found
-        task.add_done_callback(lambda done: self._controls.pop(done, None))
+        task.add_done_callback(partial(self._end, self._controls))
 
     async def _run_control(self, found: Claim, lease: Lease) -> None:
         try:
@@ -237,6 +239,11 @@ class Pump:
             log.exception("%s of job %s failed", found.kind, found.job_id)
             await self._rest()
             await self._give_back(give_up_or_release, found)
+
+    def _end(self, tasks: dict[asyncio.Task[None], Any], task: asyncio.Task[None]) -> None:
+        """Look again, also where a look was under way when the task ended."""
+        tasks.pop(task, None)
+        self._bell.set()
 
     async def _rest(self) -> None:
         if not self._stopping:
@@ -261,7 +268,7 @@ class Pump:
         )
         task = asyncio.create_task(self._run_chunk(run))
         self._runs[task] = run
-        task.add_done_callback(lambda done: self._runs.pop(done, None))
+        task.add_done_callback(partial(self._end, self._runs))
 
     async def _run_chunk(self, run: ChunkRun) -> None:
         try:

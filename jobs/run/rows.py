@@ -98,7 +98,7 @@ class ChunkRun:
         self._told = False
         self._buffer = _Buffer()
         self._writers = asyncio.Semaphore(WRITERS)
-        self._owner = Owner(claim.organization_id, claim.job_id)
+        self._owner = Owner(claim.organization_id, claim.job_id, claim.share, claim.priority)
         self._unsettled = 0  # sent or answered, and not durable
         self._open_rows = claim.done.count("0")
         self._lost = False  # another worker holds the chunk, or the job has moved on

@@ -14,6 +14,7 @@ from uuid import UUID
 from anex.core import clock
 from inference.backends.registry import Server
 from jobs.run.turns import Turns
+from jobs.urgency import USUAL_PRIORITY
 
 log = logging.getLogger(__name__)
 
@@ -51,10 +52,18 @@ class _Load:
 
 
 class Owner(NamedTuple):
-    """Whose a row is: places are shared between organizations, then between jobs of one."""
+    """Whose a row is: places are shared between organizations, by `share`; then the job of the highest priority has
+    them, and jobs of one priority share them."""
 
     organization_id: UUID
     job_id: UUID
+    share: int = 1
+    priority: int = USUAL_PRIORITY
+
+    @property
+    def share_of(self) -> tuple[UUID, int]:
+        """The organization and which of its shares."""
+        return self.organization_id, self.share
 
 
 NOBODY: Final = Owner(UUID(int=0), UUID(int=0))
@@ -125,10 +134,10 @@ class _Waiting:
 class Window:
     """Places for rows of one model over the servers that answer for it; the least loaded one is next.
 
-    Of those who wait for a place the organization with the fewest rows in flight is next, and of its jobs the one with
-    the fewest. Rows that wait to be sent again go first, and while there are as many of them as places, no new one is
-    let in: a server that refuses everything does not fill the memory with rows. Nor is one let in while too many are
-    not durable yet. Used by one event loop.
+    Of those who wait for a place the organization with the fewest rows in flight for its share is next, and of its jobs
+    of that share the one with the highest priority, then the fewest rows. Rows that wait to be sent again go first, and
+    while there are as many of them as places, no new one is let in: a server that refuses everything does not fill the
+    memory with rows. Nor is one let in while too many are not durable yet. Used by one event loop.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
@@ -140,6 +149,7 @@ class Window:
         self._waiting: list[_Waiting] = []
         self._of_organization: Counter[UUID] = Counter()
         self._of_job: Counter[UUID] = Counter()
+        self._looking = self._asked_meanwhile = False
         self._unsettled = 0
         self._fetched = 0
         self.turns = Turns()
@@ -168,8 +178,8 @@ class Window:
 
     def look_again(self) -> None:
         """Have everyone who waits look whether there is a place, or whether they are halted."""
-        while self._wake():
-            pass
+        while waiting := self._take_next():
+            waiting.future.set_result(None)
 
     async def acquire(
         self,
@@ -194,16 +204,17 @@ class Window:
     def settle(self, rows: int) -> None:
         """So many rows are durable, or are left for later: a kill does not lose them any more."""
         self._unsettled -= rows
-        self.look_again()
+        self._wake()
 
     async def find(
         self, look: Callable[[], _Load | None], *, owner: Owner, halted: Callable[[], bool], first: bool
     ) -> _Load | None:
         """Wait until `look` finds a server and count the row in there; None once `halted` says so.
 
-        Whoever comes anew stands behind those who wait.
+        Whoever comes anew stands behind those who wait. Whoever is let in has the time to ask for the next row before
+        another place is given: else those who wait would only alternate, whatever they are due.
         """
-        waiting = self._waiting_again if first else self._waiting
+        loop, waiting = asyncio.get_running_loop(), self._waiting_again if first else self._waiting
         stands_behind = bool(waiting) and not first
         while not halted():
             load = None if stands_behind else look()
@@ -211,16 +222,20 @@ class Window:
                 load.in_flight += 1
                 self._of_organization[owner.organization_id] += 1
                 self._of_job[owner.job_id] += 1
-                self._wake()
+                loop.call_soon(self._wake)
                 return load
-            future = asyncio.get_running_loop().create_future()
+            if self._asked_meanwhile and not stands_behind:
+                self._wake()  # what is too large for now keeps nobody else from looking
+            future = loop.create_future()
             waiting.append(_Waiting(owner, future))
             stands_behind = False
             try:
                 await future
             except asyncio.CancelledError:
+                self._looking = False
                 self._wake()
                 raise
+            self._looking = False
         self._wake()
         return None
 
@@ -271,21 +286,31 @@ class Window:
                 del counter[key]
         self._wake()
 
-    def _wake(self) -> bool:
-        """Let the next one that waits look again; False when nobody waits."""
+    def _wake(self) -> None:
+        """Let the next one that waits look again, once the one before it has looked."""
+        self._asked_meanwhile = self._looking
+        if not self._looking and (waiting := self._take_next()):
+            self._looking = True
+            waiting.future.set_result(None)
+
+    def _take_next(self) -> _Waiting | None:
         for waiting in (self._waiting_again, self._waiting):
             while waiting:
-                next_one = waiting[0] if waiting is self._waiting_again else min(waiting, key=self._share)
+                next_one = waiting[0] if len(waiting) == 1 or waiting is self._waiting_again else self._next(waiting)
                 waiting.remove(next_one)
                 if not next_one.future.done():
-                    next_one.future.set_result(None)
-                    return True
-        return False
+                    return next_one
+        return None
 
-    def _share(self, waiting: _Waiting) -> tuple[int, int]:
-        """What its organization and its job have in flight."""
-        owner = waiting.owner
-        return self._of_organization[owner.organization_id], self._of_job[owner.job_id]
+    def _next(self, waiting: Sequence[_Waiting]) -> _Waiting:
+        """Whose turn it is; whoever came first where nothing else decides, so that priorities never do between two
+        organizations."""
+        whose = min(waiting, key=self._load_of_share).owner
+        own = [one for one in waiting if one.owner.share_of == whose.share_of]
+        return min(own, key=lambda one: (-one.owner.priority, self._of_job[one.owner.job_id]))
+
+    def _load_of_share(self, waiting: _Waiting) -> float:
+        return self._of_organization[waiting.owner.organization_id] / waiting.owner.share
 
     def _free(self, size_bytes: int, again: bool) -> _Load | None:
         if not again and (self._again >= max(1, self.size) or self._unsettled >= self.size + UNSETTLED_ROWS):

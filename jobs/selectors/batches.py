@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, NoReturn
 from uuid import UUID
 
-from django.db.models import F, Q, QuerySet, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
 
 from anex.core.errors import InvalidRequest, NotFound
 from anex.core.usage import Usage
@@ -18,11 +18,15 @@ PREFIX: Final = "batch_"
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Requests that succeeded and failed so far, and what they used: None before the first ones finish."""
+    """Requests that succeeded and failed so far, and what they used: None before the first ones finish.
+
+    `reasoning_tokens` is the thinking within the output; None where a server thought and did not tell how much.
+    """
 
     completed: int = 0
     failed: int = 0
     usage: Usage | None = None
+    reasoning_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +124,13 @@ def _finished(jobs: Sequence[Job]) -> dict[UUID, Finished]:
         input=Sum("input_tokens"),
         cached=Sum("cached_tokens"),
         output=Sum("output_tokens"),
+        thought=Sum("reasoning_tokens"),
+        untold=Count("pk", filter=Q(reasoning_tokens=None)),
     )
-    return {job_id: Finished(completed, failed, Usage(*used)) for job_id, completed, failed, *used in sums}
+    return {
+        job_id: Finished(completed, failed, Usage(*used), None if untold else thought)
+        for job_id, completed, failed, *used, thought, untold in sums
+    }
 
 
 def _steps(jobs: Sequence[Job]) -> dict[UUID, dict[Status, datetime]]:

@@ -12,6 +12,7 @@ from django.db.models import F, Q, QuerySet, Sum
 from anex.core import clock
 from anex.core.errors import NotFound
 from anex.core.money import cents_to_nano
+from billing.pricing import PriceCard
 from inference.backends import registry
 from jobs.lifecycle import TERMINAL, Status
 from jobs.models import Chunk, Input, Job, JobEvent, Part
@@ -22,15 +23,19 @@ WAITING = (Status.SUBMITTED, Status.ESTIMATING, Status.COST_READY)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an approved job is: rows with an outcome, rows in all, and nano-dollars consumed so far.
+    """How far an approved job is: rows with an outcome, of them those without a good one, rows in all, and nano-dollars
+    consumed so far.
 
-    Of a job whose rows run: how many became durable in a second of the last minute, and whether it waits because
-    nothing answers for its model.
+    Of a job that is not over: the tokens of these rows. Of one whose rows run: how many became durable in a second of
+    the last minute, and whether it waits because nothing answers for its model.
     """
 
     rows_done: int
+    rows_failed: int
     rows_total: int
     spent_nano: int
+    input_tokens: int | None = None
+    output_tokens: int | None = None
     rows_per_second: float | None = None
     waits_for_server: bool = False
 
@@ -90,12 +95,13 @@ def progress_of(jobs: Sequence[Job]) -> dict[UUID, Progress]:
     for job in approved:
         total = job.row_count or 0
         if job.status in TERMINAL:
-            found[job.pk] = Progress(row_outcomes(job), total, cents_to_nano(job.charge_cents or 0))
+            failed = (job.error_rows or 0) + (job.format_error_rows or 0)
+            found[job.pk] = Progress(row_outcomes(job), failed, total, cents_to_nano(job.charge_cents or 0))
             continue
-        rows, nano, lately = sums.get(job.pk, (0, 0, 0))
+        rows, failed, nano, read, written, lately = (int(count) for count in sums.get(job.pk, (0,) * 6))
         pace = lately / _seconds_of_pace(job, now) if _runs(job) else None
         waits = _runs(job) and job.model_id not in served[job.region]
-        found[job.pk] = Progress(int(rows), total, int(nano), pace, waits)
+        found[job.pk] = Progress(rows, failed, total, nano, read, written, pace, waits)
     return found
 
 
@@ -109,11 +115,25 @@ def _seconds_of_pace(job: Job, now: datetime) -> float:
 
 
 def _durable(job_ids: Sequence[UUID], lately: datetime) -> QuerySet[Part, tuple[Any, ...]]:
-    """Rows with an outcome, nano-dollars consumed, and rows since `lately`, of the jobs that have any."""
+    """Rows with an outcome, of them failed ones, nano-dollars and tokens consumed, and rows since `lately`, of the jobs
+    that have any."""
     parts = Part.objects.filter(chunk__job__in=job_ids, chunk__kind=Chunk.Kind.ROWS)
-    outcomes = F("success_rows") + F("error_rows") + F("format_error_rows") + F("truncated_rows")
+    failed = F("error_rows") + F("format_error_rows")
+    outcomes = F("success_rows") + F("truncated_rows") + failed
     recent = Sum(outcomes, filter=Q(created_at__gte=lately), default=0)
-    return parts.values_list("chunk__job").annotate(rows=Sum(outcomes), nano=Sum("cost_nano"), recent=recent)
+    return parts.values_list("chunk__job").annotate(
+        rows=Sum(outcomes),
+        failed=Sum(failed),
+        nano=Sum("cost_nano"),
+        read=Sum("input_tokens"),
+        written=Sum("output_tokens"),
+        recent=recent,
+    )
+
+
+def price_percent(job: Job) -> int | None:
+    """What a job's window costs, in percent of the batch prices it was quoted at; None before its quote."""
+    return PriceCard.thaw(job.prices).percent(job.completion_window) if job.prices else None
 
 
 def others_running(job: Job) -> int:

@@ -13,7 +13,8 @@ from anex.core.actors import Actor
 from anex.core.errors import Conflict, InvalidRequest, NotFound, Unprocessable
 from billing.selectors import balances
 from inference.catalogue import Model
-from inference.requests.batch_lines import URLS
+from inference.requests.batch_lines import EVERY_URL
+from inference.requests.envelope import URLS
 from inference.requests.options import RowOptions
 from inference.requests.profiles import OPENAI
 from jobs.batch_status import WINDOW, shown
@@ -22,19 +23,21 @@ from jobs.models import Batch, File, Job
 from jobs.selectors import files, jobs
 from jobs.services import cancellations, residency, submissions
 from jobs.storage import keys
+from jobs.urgency import USUAL_WINDOW, Urgency
 
-ENDPOINTS = tuple(URLS.values())
+ENDPOINTS = EVERY_URL
 _STOPPED = ("cancelling", "cancelled")
 _RUNNING = tuple(status for status in Status if status not in (*TERMINAL, Status.FINALIZING, Status.CANCELLING))
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a batch is made of: the file as clients know it, the url of its requests, and what was written on it."""
+    """What a batch is made of: the file as clients know it, the url of its requests, its window, and its metadata."""
 
     input_file_id: str
     endpoint: str
     metadata: Mapping[str, str] | None = None
+    completion_window: str = USUAL_WINDOW
 
 
 def create(
@@ -48,8 +51,8 @@ def create(
     """A batch's job, in `submitted`; `require_model` refuses a model that the caller may not use.
 
     An `attempt` made before answers the job of the first one. Raises Conflict (idempotency), NotFound (file),
-    Misdirected, Forbidden (model), InvalidRequest (purpose, model not offered, endpoint), PaymentRequired (no balance),
-    TooManyRequests (too many wait), StoreUnavailable.
+    Misdirected, Forbidden (model), InvalidRequest (purpose, model not offered, endpoint, window), PaymentRequired (no
+    balance), TooManyRequests (too many wait), StoreUnavailable.
     """
     if attempt and (earlier := idempotency.find(attempt)):
         return jobs.get(organization_id, UUID(earlier))
@@ -59,10 +62,11 @@ def create(
     residency.require_here(file.region)
     require_model(file.model_id)
     model = _model(file)
-    if asked.endpoint != (url := URLS[model.task]):
+    if asked.endpoint != (url := file.url or URLS[model.task][0]):
         raise InvalidRequest(f"endpoint must be the url of the file's requests, which is {url}.", param="endpoint")
+    urgency = _urgency(model, asked.completion_window)
     balances.require_positive(organization_id)
-    job = submissions.draft(file.input, model, RowOptions(profile=OPENAI), actor)
+    job = submissions.draft(file.input, model, RowOptions(profile=OPENAI), actor, urgency)
     written = {keys.batch_metadata(job.pk): msgspec.json.encode(asked.metadata)} if asked.metadata else {}
     batch = Batch(job=job, endpoint=asked.endpoint, has_metadata=bool(written))
     return submissions.create(job, stored=written, actor=actor, attempt=attempt, batch=batch)
@@ -112,3 +116,12 @@ def _model(file: File) -> Model:
     except Unprocessable:
         message = f"The file's requests name the model '{file.model_id}', which is not offered now."
         raise InvalidRequest(message, code="model_not_found", param="input_file_id") from None
+
+
+def _urgency(model: Model, window: str) -> Urgency:
+    urgency = Urgency(window)
+    try:
+        submissions.require_window(model.id, urgency)
+    except Unprocessable as error:
+        raise InvalidRequest(error.message, param="completion_window") from None
+    return urgency

@@ -1,12 +1,15 @@
-"""Tells the workers that there is something to do. Only a hint: a pump looks by itself every two seconds."""
+"""Tells every worker that there is something to do. Only a hint: a pump looks by itself every two seconds."""
 
 import logging
+from typing import Final
 
 from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
 log = logging.getLogger(__name__)
+
+RING: Final = "jobs.ring"
 
 
 def ring() -> None:
@@ -16,6 +19,6 @@ def ring() -> None:
 
 def _send() -> None:
     try:
-        current_app.send_task("jobs.ring", retry=False, ignore_result=True)
+        current_app.control.broadcast(RING)
     except OperationalError:
         log.info("the broker is away; the workers will look by themselves")

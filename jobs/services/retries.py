@@ -18,6 +18,7 @@ from jobs.selectors import contents, jobs
 from jobs.services import inputs, residency, submissions
 from jobs.services.submissions import SubmitOptions
 from jobs.storage.interface import ObjectMissing
+from jobs.urgency import Urgency
 
 DELETED = "The data of this job has been deleted, so its rows cannot be sent again. Submit the file anew."
 
@@ -38,10 +39,11 @@ def retry(*, organization_id: UUID, job_id: UUID, actor: Actor, attempt: idempot
         row = contents.row_options(original)
     except ObjectMissing as error:
         raise Gone(DELETED) from error
-    submissions.check(model, SubmitOptions(model_id=model.id, row=row))
+    urgency = Urgency(original.completion_window, original.priority)
+    submissions.check(model, SubmitOptions(model_id=model.id, row=row, urgency=urgency))
     plans.of(organization_id).require_output(row.max_output_tokens)
     balances.require_positive(organization_id)
-    job = submissions.draft(original.input, model, row, actor)
+    job = submissions.draft(original.input, model, row, actor, urgency)
     job.retry_of = original
     job.minimum_paid = original.minimum_paid or bool(original.charge_cents)
     return submissions.create(job, stored=submissions.schema_of(job, row), actor=actor, attempt=attempt)

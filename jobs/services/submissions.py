@@ -5,7 +5,7 @@ Rows are not looked at: a worker checks them, and a bad row fails the job while 
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
 import msgspec
@@ -17,6 +17,7 @@ from accounts.selectors import plans
 from accounts.services import audit, idempotency
 from anex.core.actors import Actor
 from anex.core.errors import InvalidRequest, TooManyRequests, Unprocessable
+from billing import price_cards
 from billing.selectors import balances
 from inference import catalogue
 from inference.backends import registry
@@ -30,6 +31,7 @@ from jobs.services import inputs, residency, transitions
 from jobs.services.doorbell import ring
 from jobs.storage import keys, store
 from jobs.storage.interface import StoreUnavailable
+from jobs.urgency import Urgency
 
 # The largest value a request may name (reference 003, CreateJobRequest); a model may take less.
 MAX_OUTPUT_TOKENS = 32_768
@@ -41,11 +43,12 @@ QUEUE_RETRY_S = 60
 
 @dataclass(frozen=True, slots=True)
 class SubmitOptions:
-    """What a job is asked to do: the model, the options of its rows, and where its data may live."""
+    """What a job is asked to do: the model, the options of its rows, how soon, and where its data may live."""
 
     model_id: str
     row: RowOptions
     data_residency: str | None = None
+    urgency: Urgency = field(default_factory=Urgency)
 
 
 def submit(
@@ -81,7 +84,7 @@ def submit(
     size = source.size_bytes or 0
     if size > inputs.MAX_INPUT_BYTES:
         raise InvalidRequest(f"The input file has {size:,} bytes; at most {inputs.MAX_INPUT_BYTES:,} are allowed.")
-    job = draft(source, model, options.row, actor)
+    job = draft(source, model, options.row, actor, options.urgency)
     return create(job, stored=schema_of(job, options.row), actor=actor, attempt=attempt)
 
 
@@ -149,12 +152,21 @@ def offered(model_id: str, *, organization_id: UUID) -> Model:
 
 def check(model: Model, options: SubmitOptions) -> None:
     """Raise Unprocessable for an option the model does not take, InvalidRequest for a malformed response_format."""
+    require_window(model.id, options.urgency)
     if options.row.response_format is not None:
         check_response_format(options.row.response_format)
     check_options(model, options.row)
 
 
-def draft(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:
+def require_window(model_id: str, urgency: Urgency) -> None:
+    """Raise Unprocessable where a model is not sold with this window."""
+    if price_cards.within(model_id, urgency.window) is None:
+        raise Unprocessable(
+            f"model '{model_id}' is not offered with completion_window {urgency.window}", param="completion_window"
+        )
+
+
+def draft(source: Input, model: Model, row: RowOptions, actor: Actor, urgency: Urgency) -> Job:
     """A job that is not saved yet."""
     return Job(
         id=uuid4(),
@@ -173,6 +185,9 @@ def draft(source: Input, model: Model, row: RowOptions, actor: Actor) -> Job:
         dimensions=row.dimensions,
         video_fps=row.video_fps,
         row_profile=row.profile.name,
+        completion_window=urgency.window,
+        share=urgency.share,
+        priority=urgency.priority,
         has_response_format=row.response_format is not None,
     )
 

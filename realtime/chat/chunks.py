@@ -5,19 +5,21 @@ from typing import Any
 
 import orjson
 
+from realtime.chat.protocol import Head
 from realtime.chat.reading import Delta
-from realtime.sse import event
+from realtime.sse import END, event
 
 
 class Writer:
     """The chunks of one answer. The role comes once, in the first; why it ended comes once, in a chunk of its own.
 
-    With `usage` every chunk says null until `usage_chunk`, which the caller sends last.
+    With `usage` every chunk says null until the last, which has no choice.
     """
 
-    def __init__(self, *, answer_id: str, created: int, model_id: str, usage: bool) -> None:
-        head = {"id": answer_id, "object": "chat.completion.chunk", "created": created, "model": model_id}
-        self._head = orjson.dumps(head)[:-1]
+    def __init__(self, head: Head, *, usage: bool) -> None:
+        named = {"id": head.answer_id, "object": "chat.completion.chunk", "created": head.created}
+        self._head = orjson.dumps(named | {"model": head.model_id})[:-1]
+        self._usage = usage
         self._tail = b',"usage":null}' if usage else b"}"
         self._text_head = b"data: " + self._head + b',"choices":[{"index":0,"delta":{"content":'
         self._text_tail = b'},"logprobs":null,"finish_reason":null}]' + self._tail + b"\n\n"
@@ -31,16 +33,17 @@ class Writer:
             out = self._chunks(delta)
         return out if delta.finish_reason is None else out + self._chunk({}, finish_reason=delta.finish_reason)
 
-    def usage_chunk(self, usage: Mapping[str, Any]) -> bytes:
-        """The chunk without a choice that ends a stream whose usage was asked for."""
-        return event(self._head + b',"choices":[],"usage":' + orjson.dumps(usage) + b"}")
+    def finish(self, usage: Mapping[str, Any]) -> bytes:
+        """The end of a stream, after its usage where that was asked for."""
+        if not self._usage:
+            return END
+        return event(self._head + b',"choices":[],"usage":' + orjson.dumps(usage) + b"}") + END
 
-    def error_chunk(self, error: Mapping[str, Any]) -> bytes:
-        """The last chunk of an answer that failed after it began: the error object of the surface beside the choice."""
+    def error(self, error: Mapping[str, Any]) -> bytes:
+        """The end of an answer that failed after it began: the error object of the surface beside the choice."""
         choice = {"index": 0, "delta": {}, "logprobs": None, "finish_reason": "error"}
-        return event(
-            self._head + b',"error":' + orjson.dumps(error) + b',"choices":[' + orjson.dumps(choice) + b"]" + self._tail
-        )
+        told = b',"error":' + orjson.dumps(error) + b',"choices":[' + orjson.dumps(choice) + b"]"
+        return event(self._head + told + self._tail) + END
 
     def _chunks(self, delta: Delta) -> bytes:
         """Log probabilities go with the first of them."""

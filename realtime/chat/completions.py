@@ -1,170 +1,89 @@
-"""`POST /v1/chat/completions`: admitted, asked of a server, answered whole or as it comes (reference 000)."""
+"""Chats: admitted, asked of a server, answered whole or as it comes, in whichever protocol (references 000 and 004)."""
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-import msgspec
-
-from anex.core import clock
-from inference.backends.answers import Refused
-from inference.backends.faults import ServerFailed, ServerLost
-from inference.backends.registry import Server
+from anex.core.errors import AnexError
+from inference.catalogue.schema import Model
 from inference.requests import chat_request, chat_upstream
-from inference.requests.chat_request import ChatRequest
-from realtime import errors, media, sse
+from inference.requests.profiles import Profile
+from inference.requests.translation import Translated, rename
+from realtime import errors
+from realtime.chat.answer import Answer, Posed, head
 from realtime.chat.chunks import Writer
-from realtime.chat.events import EventStream
-from realtime.chat.reading import Delta, Reader
-from realtime.chat.usage import usage_object
+from realtime.chat.keyed import admit_once, outlive
+from realtime.chat.protocol import Protocol
+from realtime.chat.terms import bind
 from realtime.chat.whole import Whole
-from realtime.handling import admit, read_request, refusal
+from realtime.handling import Handler, read_request
 from realtime.house import House
 from realtime.http import Exchange, Watched
-from realtime.meter import Meter
 from realtime.offers import Offer
 from realtime.threads import aside, in_thread
-from realtime.upstream import Begun
 
-log = logging.getLogger(__name__)
-
-# Before a hold ends by itself (see realtime/admission.py).
-LONGEST_STREAM_S: Final = 3000.0
-_PATH: Final = "/chat/completions"
+_AS_WRITTEN: Final[dict[str, str]] = {}
 
 
-async def complete(exchange: Exchange, house: House) -> None:
-    """Answer one chat request; a client that leaves ends it at the server."""
-    offer, asked = await read_request(
-        exchange, house, "chat", lambda body, model, profile: chat_request.read(body, model=model, profile=profile)
-    )
-    async with Watched(exchange.receive) as watched:
-        if asked.schemas:
-            await in_thread(chat_request.check_schemas, asked)
-        most = await aside(exchange.is_long, chat_upstream.most_usage, asked, offer.model)
-        with await admit(exchange, house, offer, surface="chat", most=most) as meter:
-            try:
-                answer = _Answer(exchange, house, offer, asked, meter)
-                await (answer.stream() if asked.stream else answer.whole())
-            except asyncio.CancelledError:
-                # The process ends before the answer does: that is not the client's doing.
-                meter.end("left" if watched.left else "failed")
-                raise
+CHAT: Final = Protocol(
+    surface="chat",
+    id_prefix="chatcmpl-",
+    translate=lambda body, profile: Translated(body, None, _AS_WRITTEN),
+    events=lambda head, asked, echo: Writer(head, usage=asked.includes_usage),
+    whole=lambda head, asked, echo: Whole(head, logprobs=asked.top_logprobs is not None),
+)
 
 
-class _Answer:
-    def __init__(self, exchange: Exchange, house: House, offer: Offer, asked: ChatRequest, meter: Meter) -> None:
-        self._exchange = exchange
-        self._house = house
-        self._model = offer.model
-        self._asked = asked
-        self._meter = meter
-        self._reader = Reader(asked)
-        self._head: dict[str, Any] = {
-            "answer_id": f"chatcmpl-{exchange.request_id}",
-            "created": int(clock.now().timestamp()),
-            "model_id": offer.model.id,
-        }
+def serve(protocol: Protocol) -> Handler:
+    """What answers the requests of a protocol; a client that leaves ends its answer at the server."""
 
-    async def whole(self) -> None:
-        """One JSON object; TimeoutError (504) past the limit of answers that are not streamed."""
-        gathered = Whole()
-
-        async def take(deltas: list[Delta]) -> None:
-            for delta in deltas:
-                gathered.add(delta)
-
-        async with asyncio.timeout(self._house.patience.answer_s or self._exchange.profile.answer_s):
-            await self._fetch()
-            await self._read(take)
-        body = gathered.body(
-            **self._head,
-            usage=self._usage(),
-            logprobs=self._asked.top_logprobs is not None,
-        )
-        await self._meter.finish()
-        await self._exchange.answer(body)
-
-    async def stream(self) -> None:
-        """Events as they come. What fails after the first byte is told in the last chunk."""
-        writer = Writer(**self._head, usage=self._asked.includes_usage)
-        async with EventStream(self._exchange, self._house.patience.keep_alive_s) as out:
-
-            async def take(deltas: list[Delta]) -> None:
-                await out.send(b"".join(map(writer.write, deltas)))
-
-            try:
-                async with asyncio.timeout(LONGEST_STREAM_S):
-                    await self._fetch()
-                    await self._read(take)
-            except TimeoutError:
-                # A client that reads so slowly has most of its answer.
-                self._meter.end("left")
-                raise
-            except Exception as error:
-                if not self._exchange.answered:
-                    raise
-                log.warning("%s broke off: %r", self._exchange.request_id, error)
-                await self._meter.finish("failed")
-                await out.end(writer.error_chunk(errors.as_object(errors.shown(error))) + sse.END)
-                return
-            last = writer.usage_chunk(self._usage()) if self._asked.includes_usage else b""
-            await self._meter.finish()
-            await out.end(last + sse.END)
-
-    async def _fetch(self) -> None:
-        if self._asked.media:
-            ready = await media.prepare(self._asked.media, model=self._model, profile=self._exchange.profile)
-            self._asked = msgspec.structs.replace(self._asked, media=ready.parts)
-            self._meter.sent(ready.items)
-
-    async def _read(self, take: Callable[[list[Delta]], Awaitable[None]]) -> None:
-        """Give `take` what the answer gains; whatever happens, the meter knows what was used."""
+    def read(body: dict[str, Any], model: Model, profile: Profile) -> Posed:
+        body, echo, names = protocol.translate(body, profile)
         try:
-            async with self._house.upstream.stream(self._model.id, _PATH, self._write) as begun:
-                await self._follow(begun, take)
-        except Refused as refused:
-            await media.check_pictures(self._asked.media, profile=self._exchange.profile)
-            raise refusal(refused.answer, self._model) from None
-        finally:
-            self._count()
+            return Posed(protocol, chat_request.read(body, model=model, profile=profile), echo, names)
+        except AnexError as error:
+            rename(error, names)
+            raise
 
-    async def _follow(self, begun: Begun, take: Callable[[list[Delta]], Awaitable[None]]) -> None:
-        parser, reader = sse.Parser(), self._reader
-        async for block in begun.blocks():
-            events = _events(parser, block)
-            deltas: list[Delta] = []
+    async def complete(exchange: Exchange, house: House) -> None:
+        offer, posed = await read_request(exchange, house, "chat", read)
+        async with Watched(exchange.receive) as watched:
             try:
-                for event in events:
-                    if event != sse.DONE and (delta := reader.read(event)):
-                        deltas.append(delta)
-            finally:
-                if deltas:
-                    await take(deltas)
-            if sse.DONE in events:
-                await begun.finish()
-                break
-        if reader.finish_reason is None:
-            raise ServerLost("The model server ended its answer in the middle.", sent=True)
+                await _complete(exchange, house, offer, posed, watched)
+            except AnexError as error:
+                rename(error, posed.names)
+                if not (exchange.fills and posed.chat.stream):
+                    raise
+                events = posed.protocol.events(head(exchange, offer, posed), posed.chat, posed.echo)
+                await exchange.answer_bytes(200, events.error(errors.as_object(error, exchange.profile)))
 
-    async def _write(self, server: Server) -> bytes:
-        # Media that was fetched may be long where the request is not.
-        is_long = self._exchange.is_long or bool(self._asked.media)
-        return await aside(is_long, chat_upstream.write, self._asked, served_name=server.served_name, model=self._model)
-
-    def _count(self) -> None:
-        reported, _ = self._reader.usage()
-        if reported is not None:
-            self._meter.report(reported)
-        self._meter.relay(self._reader.pieces)
-
-    def _usage(self) -> dict[str, Any]:
-        return usage_object(self._meter.billed(), reasoning_tokens=self._reader.reasoning_tokens())
+    return complete
 
 
-def _events(parser: sse.Parser, block: bytes) -> list[bytes]:
-    try:
-        return parser.feed(block)
-    except sse.TooLong as error:
-        raise ServerFailed(str(error)) from None
+async def _complete(exchange: Exchange, house: House, offer: Offer, posed: Posed, watched: Watched) -> None:
+    if posed.chat.ignored:
+        exchange.tell_ignored(posed.names.get(name, name) for name in posed.chat.ignored)
+    if posed.chat.schemas:
+        await in_thread(chat_request.check_schemas, posed.chat, exchange.profile)
+    most = await aside(exchange.is_long, chat_upstream.most_usage, posed.chat, offer.model)
+    meter = await admit_once(exchange, house, offer, posed, most)
+    if meter is None:
+        return
+    bound = bind(posed.chat, meter.admitted.caller.plan, exchange.profile)
+    if bound.dropped:
+        # A message is never shortened, and the header of reference 004 says so.
+        exchange.note(b"x-anex-history-trimmed", f"dropped={bound.dropped}, shortened=0")
+    posed = posed._replace(chat=bound.chat)
+    answer = Answer(exchange, house, offer, posed, meter)
+    if exchange.recorder and not posed.chat.stream:
+        await outlive(exchange, house, answer, meter)
+        return
+    with meter:
+        try:
+            if posed.chat.stream:
+                await answer.stream()
+            else:
+                await exchange.answer_bytes(200, await answer.whole())
+        except asyncio.CancelledError:
+            # The process ends before the answer does: that is not the client's doing.
+            meter.end("left" if watched.left else "failed")
+            raise

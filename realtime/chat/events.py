@@ -2,26 +2,20 @@
 
 import asyncio
 from types import TracebackType
-from typing import Final
 
 from realtime import sse
+from realtime.house import Patience
 from realtime.http import Exchange
-
-_HEADERS: Final = [
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-cache"),
-    (b"x-accel-buffering", b"no"),
-]
 
 
 class EventStream:
-    """An async context manager; in silence it sends a comment every so many seconds."""
+    """An async context manager; in silence it sends a comment every so many seconds, the first one sooner."""
 
-    def __init__(self, exchange: Exchange, keep_alive_s: float) -> None:
+    def __init__(self, exchange: Exchange, patience: Patience) -> None:
         self._exchange = exchange
-        self._keep_alive_s = keep_alive_s
+        self._keep_alive_s = patience.keep_alive_s
         self._loop = asyncio.get_running_loop()
-        self._last = self._loop.time()
+        self._last = self._loop.time() - max(0.0, patience.keep_alive_s - patience.commit_s)
         self._sending = asyncio.Lock()
         self._ended = False
 
@@ -48,7 +42,7 @@ class EventStream:
 
     async def _send(self, events: bytes, *, more: bool = True) -> None:
         if not self._exchange.answered:
-            await self._exchange.start(200, _HEADERS)
+            await self._exchange.start(200, sse.HEADERS)
         await self._exchange.send({"type": "http.response.body", "body": events, "more_body": more})
         self._last = self._loop.time()
 

@@ -36,7 +36,7 @@ class Reader:
 
     def __init__(self, request: ChatRequest) -> None:
         self._request = request
-        self._calls = Calls(request.use)
+        self._calls = Calls(request.use, promised=request.promises)
         stops = request.sampling.get("stop", [])
         self._aligner = Aligner(stops, thinks=request.thinks) if request.top_logprobs is not None else None
         # JSON where it came in a plain chunk.
@@ -65,6 +65,22 @@ class Reader:
             return None
         delta = choice.get("delta")
         return self._gain(delta if isinstance(delta, dict) else {}, choice)
+
+    @property
+    def called(self) -> int | None:
+        """The index of the call that grew last, None before the first."""
+        return self._calls.touched
+
+    @property
+    def dropped(self) -> list[int]:
+        """The indexes of calls that never go out."""
+        return self._calls.dropped
+
+    def cut(self) -> Delta:
+        """The end of an answer whose time is over: what was left of its calls."""
+        left, text = self._calls.end(cut=True)
+        self.finish_reason = "length"
+        return Delta(text, calls=left, finish_reason="length")
 
     def usage(self, *, input_bound: int = MOST_TOKENS, output_bound: int = MOST_TOKENS) -> tuple[Usage | None, bool]:
         """The last usage the server reported, as `read_usage` believes it, and whether it had to be changed."""
@@ -140,7 +156,8 @@ class Reader:
             raise ServerFailed("The model server gave up while it answered.")
         if reason == "length" or (reason == "content_filter" and not self._calls):
             return str(reason)
-        return "tool_calls" if self._calls and self._request.use.choice != "named" else "stop"
+        named = self._request.use.choice == "named" and not self._request.promises
+        return "tool_calls" if self._calls and not named else "stop"
 
 
 def _text(value: object) -> str:

@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+from realtime.chat.protocol import Head
 from realtime.chat.reading import Delta
 
 
 class Whole:
-    """One answer, gathered: its text is that of the streamed answer."""
+    """One answer, gathered: its text is that of the streamed answer. `logprobs` says whether they were asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, head: Head, *, logprobs: bool = False) -> None:
+        self._head = head
+        self._tells_logprobs = logprobs
         self._content: list[str] = []
         self._reasoning: list[str] = []
         self._calls: list[dict[str, Any]] = []
@@ -23,23 +26,22 @@ class Whole:
         self._logprobs += delta.logprobs or ()
         self._finish_reason = delta.finish_reason
         for piece in delta.calls:
+            kind, field = ("custom", "input") if "custom" in piece else ("function", "arguments")
             if "id" in piece:
-                self._calls.append({**piece, "arguments": [piece["function"]["arguments"]]})
+                self._calls.append({**piece, "pieces": [piece[kind][field]]})
             else:
-                self._calls[piece["index"]]["arguments"].append(piece["function"]["arguments"])
+                self._calls[piece["index"]]["pieces"].append(piece[kind][field])
 
-    def body(
-        self, *, answer_id: str, created: int, model_id: str, usage: Mapping[str, Any], logprobs: bool
-    ) -> dict[str, Any]:
-        """The answer as OpenAI shapes it; `logprobs` says whether they were asked for."""
+    def body(self, usage: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer as OpenAI shapes it."""
         choice = {
             "index": 0,
             "message": self._message(),
-            "logprobs": {"content": self._logprobs, "refusal": None} if logprobs else None,
+            "logprobs": {"content": self._logprobs, "refusal": None} if self._tells_logprobs else None,
             "finish_reason": self._finish_reason,
         }
-        head = {"id": answer_id, "object": "chat.completion", "created": created, "model": model_id}
-        return {**head, "choices": [choice], "usage": dict(usage)}
+        named = {"id": self._head.answer_id, "object": "chat.completion", "created": self._head.created}
+        return {**named, "model": self._head.model_id, "choices": [choice], "usage": dict(usage)}
 
     def _message(self) -> dict[str, Any]:
         content, thought = "".join(self._content), "".join(self._reasoning)
@@ -53,5 +55,7 @@ class Whole:
 
 
 def _call(call: Mapping[str, Any]) -> dict[str, Any]:
-    function = {"name": call["function"]["name"], "arguments": "".join(call["arguments"])}
-    return {"id": call["id"], "type": "function", "function": function}
+    text = "".join(call["pieces"])
+    if call["type"] == "custom":
+        return {"id": call["id"], "type": "custom", "custom": {"name": call["custom"]["name"], "input": text}}
+    return {"id": call["id"], "type": "function", "function": {"name": call["function"]["name"], "arguments": text}}

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from anex.core.money import credits
 from anex.core.usage import Usage
 from inference.backends.faults import ServerFailed
 from inference.requests.embedding_request import Call, EmbeddingRequest
@@ -30,11 +31,16 @@ def read_vectors(body: dict[str, Any], call: Call) -> list[list[float]]:
 
 
 def write(
-    request: EmbeddingRequest, answers: Iterable[tuple[Call, list[list[float]]]], *, model_id: str, usage: Usage
+    request: EmbeddingRequest,
+    answers: Iterable[tuple[Call, list[list[float]]]],
+    *,
+    model_id: str,
+    usage: Usage,
+    charged_nano: int | None = None,
 ) -> bytes:
     """The JSON of the answer: a vector per input in their order, cut and scaled to length 1, encoded as was asked for.
 
-    Raises `ServerFailed` for a vector that is narrower.
+    What was charged is told where it is named. Raises `ServerFailed` for a vector that is narrower.
     """
     vectors: dict[int, list[float]] = {}
     for call, found in answers:
@@ -44,7 +50,8 @@ def write(
         for place in range(len(request.inputs))
     ]
     counts = {"prompt_tokens": usage.input_tokens, "total_tokens": usage.input_tokens}
-    return orjson.dumps({"object": "list", "data": data, "model": model_id, "usage": counts})
+    told = {} if charged_nano is None else {"credits_charged": credits(charged_nano)}
+    return orjson.dumps({"object": "list", "data": data, "model": model_id, "usage": counts, **told})
 
 
 def _encoded(vector: list[float], request: EmbeddingRequest) -> list[float] | str:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Iterable
+from functools import partial
 from typing import Any, Final
 
 from anex.core.usage import Usage
@@ -12,7 +13,7 @@ from inference.requests import embedding_request
 from inference.requests.embedding_request import Call, EmbeddingRequest
 from realtime import media
 from realtime.embeddings import answers
-from realtime.handling import admit, read_request, refusal
+from realtime.handling import admit, read_request, refusal, tell_charge
 from realtime.house import House
 from realtime.http import Exchange, Watched
 from realtime.offers import Offer
@@ -32,6 +33,7 @@ async def embed(exchange: Exchange, house: House) -> None:
         "embed",
         lambda body, model, profile: embedding_request.read(body, model=model, profile=profile),
     )
+    exchange.tell_ignored(asked.ignored)
     most = embedding_request.most_usage(asked, offer.model)
     async with Watched(exchange.receive):
         with await admit(exchange, house, offer, surface="embeddings", most=most) as meter:
@@ -43,10 +45,12 @@ async def embed(exchange: Exchange, house: House) -> None:
                 found, used = await _ask(house, offer, asked, exchange)
             if used is not None:
                 meter.report(used)
-            answer = await aside(
-                _is_long(asked), answers.write, asked, found, model_id=offer.model.id, usage=meter.billed()
-            )
+            nano = meter.price_nano() if exchange.profile.tells_charge else None
+            told: dict[str, Any] = {"model_id": offer.model.id, "usage": meter.billed(), "charged_nano": nano}
+            answer = await aside(_is_long(asked), partial(answers.write, asked, found, **told))
             await meter.finish()
+            if nano is not None:
+                tell_charge(exchange, nano)
             await exchange.answer_bytes(200, answer)
 
 
@@ -70,7 +74,10 @@ async def _ask(house: House, offer: Offer, asked: EmbeddingRequest, exchange: Ex
         return await house.upstream.complete(offer.model.id, ask)
     except Refused as refused:
         await media.check_pictures(asked.media, profile=exchange.profile)
-        raise refusal(refused.answer, offer.model) from None
+        error = refusal(refused.answer, offer.model)
+        if exchange.profile.names_faults and error.code == "context_length_exceeded":
+            error.code = "input_too_long"
+        raise error from None
 
 
 def _read(calls: list[Call], replies: list[Answer]) -> Found:

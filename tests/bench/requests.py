@@ -14,6 +14,7 @@ from inference.catalogue import Model, get
 from inference.requests import bodies, chat_request, chat_upstream, decision_request, decisions, embedding_request
 from inference.requests.profiles import V1
 from realtime.chat.chunks import Writer
+from realtime.chat.protocol import Head
 from realtime.chat.reading import Reader
 from realtime.sse import Parser
 
@@ -87,7 +88,7 @@ def stream() -> Callable[[], object]:
 
     def handle() -> object:
         parser, reader = Parser(), Reader(asked)
-        writer = Writer(answer_id="chatcmpl-0123456789", created=1700000000, model_id="gemma4-12b", usage=True)
+        writer = Writer(Head("chatcmpl-0123456789", 1700000000, "gemma4-12b"), usage=True)
         sent = 0
         for _ in range(CHUNKS):
             for data in parser.feed(frame):

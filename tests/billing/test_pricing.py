@@ -298,6 +298,22 @@ def test_half_a_minute_is_half_a_fee_and_a_row_is_rounded_up_once():
     assert row_cost_nano(many, Usage(video_ms=30_000)) == exact // MILLION
 
 
+def test_a_shorter_window_multiplies_rates_and_fees_and_keeps_the_minimum():
+    price = media_card(windows={"1h": 150})
+    hour = price.within("1h")
+    assert (hour.text, hour.media) == (
+        Rates(input=180_000_000, cached=45_000_000, output=900_000_000),
+        Rates(input=450, cached=113, output=2_250),
+    )
+    assert hour.fees == Fees(image=11, clip=17, video_second=20, video_minute=900, audio_minute=1_800)
+    assert PriceCard.thaw(hour.frozen()) == hour
+    assert (hour.minimum_job_cents, hour.percent("1h")) == (price.minimum_job_cents, 150)
+    assert price.within("24h") == price
+    for window, one in (("1h", card()), ("7d", price)):
+        with pytest.raises(NotSold, match=window):
+            one.within(window)
+
+
 @given(cards(), rows_under_a_cap(), st.lists(st.tuples(*[st.integers(0, 10**6)] * 5), max_size=30), st.data())
 def test_no_job_with_media_costs_more_than_its_quote(price, job, items, data):
     cap, rows = job

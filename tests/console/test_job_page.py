@@ -73,7 +73,16 @@ def test_running_job_shows_progress_and_asks_for_more(ada, acme):
     assert '<progress class="progress" max="1200" value="300"' in html
     assert "300 of 1,200 rows" in html
     assert "$1.23 so far" in html
+    assert "1 tokens read, 1 written" in html
+    assert "300 rows a second, under a minute left" in html
     assert 'hx-trigger="every 2s"' in html
+
+
+def test_quote_of_a_shorter_window_says_what_it_costs(ada, acme):
+    html = page_of(ada, scenes.quoted(acme, completion_window="1h", priority=7))
+    assert "Priced at 150 % of the listed rates" in html
+    assert "within an hour, before jobs that have a day; priority 7 among your own" in html
+    assert "of the listed rates" not in page_of(ada, scenes.quoted(acme))
 
 
 @pytest.mark.parametrize("scene", [scenes.done, scenes.failed])

@@ -179,3 +179,11 @@ def test_who_may_add_credits_is_led_there_and_others_to_who_can(ada, acme, serve
     browser = Client()
     browser.force_login(add_member(acme, "mary", role="member"))
     assert all("Ask an owner or admin" in browser.get(path).content.decode() for path in ("/jobs/new", "/dashboard"))
+
+
+def test_an_hour_is_offered_with_its_price_and_kept(ada, uploaded):
+    assert "150 % of that within an hour" in ada.get("/jobs/new").content.decode()
+    form = {"input_id": uploaded, "model": scenes.MODEL, "completion_window": "1h", "priority": "8"}
+    assert ada.post("/jobs/new", form).status_code == 302
+    job = Job.objects.get()
+    assert (job.completion_window, job.share, job.priority) == ("1h", 4, 8)

@@ -65,8 +65,9 @@ def test_an_address_may_be_named_where_its_certificate_names_it(server, rules):
 
 
 def test_a_certificate_for_another_name_is_refused(server, rules):
-    with pytest.raises(Unreachable, match="certificate"):
+    with pytest.raises(Unreachable, match="certificate") as refusal:
         post(server.url("/", host="other.test"), rules)
+    assert refusal.value.code == "unreachable"
     assert server.requests == []
 
 
@@ -113,7 +114,7 @@ def test_proxies_of_the_environment_are_not_used(server, rules, inner, monkeypat
 def test_an_inner_address_is_not_connected_to(server, rules, inner):
     strict = replace(rules, ports=frozenset({inner.port}), resolve=lambda host, port: [https.OUTSIDE, https.INSIDE])
     for url in (f"https://{https.INSIDE}:{inner.port}/", f"https://two.test:{inner.port}/"):
-        with pytest.raises(RefusedUrl):
+        with pytest.raises(RefusedUrl, check=lambda refusal: refusal.code == "refused_url"):
             post(url, strict)
     assert inner.connections == 0
 

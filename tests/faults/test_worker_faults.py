@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from celery import Celery
 
+from jobs.services.doorbell import RING
 from tests.faults.books import assert_books_agree, assert_ledger_adds_up, chat_lines, times_sent
 from tests.stack import Stack
 
@@ -130,7 +131,7 @@ def test_a_lost_or_tripled_message_changes_nothing(stack: Stack) -> None:
     stack.api("POST", f"/jobs/{job_id}/approve")
     with Celery(broker=stack.valkey.url()) as ringer:
         for _ in range(3):
-            ringer.send_task("jobs.ring", task_id="delivered-three-times", queue="batch")
+            ringer.control.broadcast(RING)
     stack.wait_for(job_id, "done")
     assert_books_agree(stack, job_id, lines)
     assert set(times_sent(stack, "bell").values()) == {1}

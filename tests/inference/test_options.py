@@ -117,6 +117,7 @@ def test_malformed_response_format_of_a_job_is_400() -> None:
     with pytest.raises(InvalidRequest) as refusal:
         check_response_format({"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "banana"}}})
     assert (refusal.value.status, refusal.value.param) == (400, "response_format.json_schema.schema")
+    assert refusal.value.code == "invalid_response_format"
 
 
 def test_deeply_nested_schema_is_refused_and_not_followed() -> None:

@@ -4,9 +4,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from celery.worker.control import Panel
 
 from anex.core.errors import InvalidRequest
 from jobs import tasks
+from jobs.services.doorbell import RING
 
 
 def worker(*queues: str) -> Any:
@@ -40,3 +42,11 @@ def test_worker_that_cannot_start_its_server_ends(
         tasks.prepare(instance=worker(queue))
     assert sentence in str(ended.value.code)
     assert tasks._engine is None
+
+
+def test_ring_reaches_every_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    rung: list[str] = []
+    for name in ("_pump", "_deliverer"):
+        monkeypatch.setattr(tasks, name, SimpleNamespace(ring=lambda name=name: rung.append(name)))
+    Panel.data[RING](None)  # what a broadcast calls in each of them
+    assert rung == ["_pump", "_deliverer"]

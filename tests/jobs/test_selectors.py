@@ -27,7 +27,7 @@ def test_the_approval_queue_shows_the_soonest_to_lapse_first(acme, globex):
 def test_progress_starts_with_the_approval(acme):
     assert jobs.progress(stages.quoted(acme)) is None
     job = stages.running(acme)
-    assert jobs.progress(job) == jobs.Progress(0, 100, 0, rows_per_second=0, waits_for_server=True)
+    assert jobs.progress(job) == jobs.Progress(0, 0, 100, 0, 0, 0, rows_per_second=0, waits_for_server=True)
     stages.part(job, error_rows=1, cost_nano=7)
     found = jobs.progress(job)
     assert (found.rows_done, found.rows_total, found.spent_nano) == (11, 100, 7)
@@ -35,7 +35,7 @@ def test_progress_starts_with_the_approval(acme):
 
 
 def test_progress_of_a_finished_job_is_its_outcome(acme):
-    assert jobs.progress(stages.ended(acme)) == jobs.Progress(99, 100, cents_to_nano(41))
+    assert jobs.progress(stages.ended(acme)) == jobs.Progress(99, 5, 100, cents_to_nano(41))
 
 
 def test_events_come_in_order(acme):

@@ -5,12 +5,14 @@ from django.test import Client
 
 from accounts.models import ApiKey, AuditEvent
 from accounts.services import keys
+from anex.core import clock
 from anex.core.errors import Forbidden, Unauthenticated
 from inference.backends import registry
 from inference.models import Backend
-from jobs.models import Job, WebhookEndpoint
+from jobs.models import FileUpload, Job, WebhookEndpoint
 from tests.console import scenes
 from tests.factories import make_key, make_organization, make_user, staff_browser
+from tests.jobs import batches
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +41,8 @@ def act(browser, model, pk, verb, reason="agreed by phone"):
 
 def test_every_page_of_the_staff_area_opens(root, acme, server):
     make_key(acme)
-    scenes.delivery(scenes.endpoint(acme), job=scenes.done(acme))
+    scenes.delivery(scenes.endpoint(acme), job=batches.make(scenes.done(acme)))
+    FileUpload.objects.create(organization=acme, region="world", lapses_at=clock.now())
     for model in admin.site._registry:
         answer = root.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/")
         assert answer.status_code == 200, model

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -35,6 +37,7 @@ CHAT_ARGUMENTS = (
     f"{SMALL} --chat-template '{TEMPLATE}' --enable-auto-tool-choice --tool-call-parser hermes"
     f" --reasoning-parser deepseek_v3 --reasoning-config '{THINKING}'"
 )
+LIVE = "SELECT id FROM inference_backend WHERE source = 'worker' AND seen_at IS NOT NULL"
 EMBED_ARGUMENTS = f"{SMALL} --convert embed"
 
 
@@ -129,6 +132,27 @@ def platform() -> Iterator[Platform]:
             stack.processes[model].send_signal(signal.SIGTERM)
         for model in ports:
             stack.processes[model].wait(90)
+
+
+def start_worker(stack: Stack, port: int, *, at_once: int, arguments: str = CHAT_ARGUMENTS) -> subprocess.Popen[bytes]:
+    """A worker of the chat model with its own server at this port, once that answers."""
+    options = f"--weights {environment.WEIGHTS} --port {port} --concurrency {at_once}"
+    worker = stack.start_model_worker("gpu", CHAT, f"{options} --vllm-args={shlex.quote(arguments)}")
+    until = time.monotonic() + READY_S
+    while not stack.query(LIVE):
+        assert worker.poll() is None, (stack.state / "gpu.log").read_text()
+        assert time.monotonic() < until, (stack.state / "gpu.log").read_text()
+        time.sleep(1)
+    return worker
+
+
+def run_job(stack: Stack, lines: list[str], **options: Any) -> str:
+    """A job of the chat model, from its submit to its end; its id."""
+    job = stack.submit(lines, model=CHAT, **options)
+    assert stack.wait_until_priced(job)["status"] == "cost_ready"
+    stack.api("POST", f"/jobs/{job}/approve")
+    stack.wait_for(job, "done", seconds=READY_S)
+    return job
 
 
 def start(stack: Stack, model: str, port: int, weights: Path, arguments: str) -> None:

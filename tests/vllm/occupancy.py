@@ -1,18 +1,17 @@
 """How full a real vLLM server on the CPU is during a job, beside a bare loop over the same file; interleaved rounds.
 
 Run by `python -m tests.vllm.occupancy`. What is compared is the mean of `vllm:num_requests_running` from the first
-request to the last.
+request to the last. Which of the two goes first alternates, so that neither has the warmer server or the quieter
+machine by its place.
 """
 
 import asyncio
 import json
 import re
-import shlex
 import signal
 import sys
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import fmean
 from urllib.request import urlopen
@@ -20,9 +19,7 @@ from urllib.request import urlopen
 import aiohttp
 
 from anex.supervisor.valkey import free_port
-from tests.stack import Stack
-from tests.vllm import environment
-from tests.vllm.conftest import CHAT, CHAT_ARGUMENTS, READY_S, host
+from tests.vllm.conftest import CHAT, host, run_job, start_worker
 
 ROUNDS, ROWS, TOKENS, AT_ONCE = 5, 160, 48, 8
 RUNNING = re.compile(rb"^vllm:num_requests_running\{[^}]*\} ([0-9.]+)$", re.MULTILINE)
@@ -62,50 +59,46 @@ def messages(round_: int) -> list[list[dict[str, str]]]:
     return [[{"role": "user", "content": text}] for text in texts]
 
 
-async def bare_loop(port: int, round_: int) -> None:
-    """Every row to the server at the same concurrency, and nothing else."""
-    places = asyncio.Semaphore(AT_ONCE)
+async def bare_loop(port: int, rows: list[list[dict[str, str]]], *, at_once: int, tokens: int) -> None:
+    """Every row to the server, in order and so many at once, and nothing else."""
+    places = asyncio.Semaphore(at_once)
     async with aiohttp.ClientSession() as session:
 
         async def ask(row: list[dict[str, str]]) -> None:
-            body = {"model": CHAT, "messages": row, "max_tokens": TOKENS, "temperature": 0}
+            body = {"model": CHAT, "messages": row, "max_tokens": tokens, "temperature": 0}
             async with places, session.post(f"http://127.0.0.1:{port}/v1/chat/completions", json=body) as answer:
                 assert answer.status == 200, await answer.text()
                 await answer.read()
 
-        await asyncio.gather(*(ask(row) for row in messages(round_)))
+        await asyncio.gather(*(ask(row) for row in rows))
 
 
-def job(stack: Stack, round_: int) -> None:
-    """The same rows through the platform."""
-    lines = [
-        json.dumps({"custom_id": f"{row}", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": said}})
-        for row, said in enumerate(messages(round_))
-    ]
-    job_id = stack.submit(lines, model=CHAT, max_output_tokens=TOKENS, temperature=0)
-    assert stack.wait_until_priced(job_id)["status"] == "cost_ready"
-    stack.api("POST", f"/jobs/{job_id}/approve")
-    stack.wait_for(job_id, "done", seconds=READY_S)
+def lines_of(rows: list[list[dict[str, str]]]) -> list[str]:
+    """The rows as those of a file."""
+    lines = (
+        {"custom_id": f"{row}", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": said}}
+        for row, said in enumerate(rows)
+    )
+    return [json.dumps(line) for line in lines]
 
 
 def main() -> None:
     """Print each round's means, and the ratio of all."""
     port = free_port()
-    options = f"--weights {environment.WEIGHTS} --port {port} --concurrency {AT_ONCE}"
     with host() as stack:
-        worker = stack.start_model_worker("gpu", CHAT, f"{options} --vllm-args={shlex.quote(CHAT_ARGUMENTS)}")
-        until = time.monotonic() + READY_S
-        while not stack.query("SELECT id FROM inference_backend WHERE seen_at IS NOT NULL"):
-            assert worker.poll() is None, (stack.state / "gpu.log").read_text()
-            assert time.monotonic() < until
-            time.sleep(1)
+        worker = start_worker(stack, port, at_once=AT_ONCE)
+        legs: dict[str, Callable[[list[list[dict[str, str]]]], object]] = {
+            "bare": lambda rows: asyncio.run(bare_loop(port, rows, at_once=AT_ONCE, tokens=TOKENS)),
+            "job": lambda rows: run_job(stack, lines_of(rows), max_output_tokens=TOKENS, temperature=0),
+        }
         means = []
         for round_ in range(ROUNDS):
-            with watched(port) as bare:
-                asyncio.run(bare_loop(port, 2 * round_))
-            with watched(port) as ours:
-                job(stack, 2 * round_ + 1)
-            means.append((mean(ours), mean(bare)))
+            filled = {}
+            for leg, run in reversed(legs.items()) if round_ % 2 else legs.items():
+                with watched(port) as seen:
+                    run(messages(2 * round_ + (leg == "job")))
+                filled[leg] = mean(seen)
+            means.append((filled["job"], filled["bare"]))
             print(f"round {round_}: job {means[-1][0]:.2f}, bare loop {means[-1][1]:.2f}", flush=True)
         print(f"job / bare loop: {sum(ours for ours, _ in means) / sum(bare for _, bare in means):.3f}")
         worker.send_signal(signal.SIGTERM)

@@ -24,6 +24,23 @@ def spent(nano: int) -> str:
 
 
 @register.filter
+def pace(rows_per_second: float) -> str:
+    """Rows, as many digits as mean something."""
+    return f"{rows_per_second:,.0f} rows" if rows_per_second >= 10 else f"{rows_per_second:.1f} rows"
+
+
+@register.filter
+def duration(seconds: int) -> str:
+    """How long something takes, e.g. `about 5 minutes`."""
+    if seconds < 60:
+        return "under a minute"
+    minutes = round(seconds / 60)
+    if minutes < 120:
+        return f"about {minutes} minute{'' if minutes == 1 else 's'}"
+    return f"about {round(minutes / 60):,} hours"
+
+
+@register.filter
 def signed_dollars(nano: int) -> str:
     """A change of an amount, e.g. `+$12.34` or `-$0.50`."""
     return f"{'+' if nano > 0 else ''}{money.format_dollars(nano)}"

@@ -156,6 +156,7 @@ def _live(member: Member, job_id: UUID) -> dict[str, Any]:
         "batch_id": batches.wire_id(job) if hasattr(job, "batch") else None,
         "error_file": batches.error_file(job),
         "progress": reads.progress(job),
+        "price_percent": reads.price_percent(job),
         "failure": failure,
         "poll_s": None if status in TERMINAL else poll_s,
         "may_approve": status == Status.COST_READY and member.may(Action.APPROVE_JOB),

@@ -71,7 +71,7 @@ def _submit(form: JobForm, member: Member, offered: list[Offer]) -> UUID:
         row = RowOptions(max_output_tokens=chosen["max_output_tokens"], temperature=chosen["temperature"])
     job = submissions.submit(
         organization_id=member.organization.pk,
-        options=SubmitOptions(model_id=chosen["model"], row=row),
+        options=SubmitOptions(model_id=chosen["model"], row=row, urgency=form.urgency()),
         actor=member.actor,
         input_id=chosen["input_id"],
     )

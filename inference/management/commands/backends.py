@@ -34,6 +34,8 @@ class Command(BaseCommand):
             named.add_argument("model")
             named.add_argument("url", nargs="?", default="", help="only the server at this address")
             named.add_argument("--region", default="", help="only the servers of this region")
+            if verb == "off":
+                named.add_argument("--reason", default="", help="why, as clients are told once all of them are off")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run one verb; what the registry refuses is told as a sentence."""
@@ -76,5 +78,6 @@ class Command(BaseCommand):
         if verb == "remove":
             count = registry.remove(**named, actor=actor)
         else:
-            count = registry.switch(enabled=verb == "on", **named, actor=actor)
+            reason = options.get("reason", "")
+            count = registry.switch(enabled=verb == "on", off_reason=reason, **named, actor=actor)
         self.stdout.write(f"{count} server{'' if count == 1 else 's'} of {options['model']}: {verb}.")

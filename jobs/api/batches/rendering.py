@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from anex.core.usage import Usage
-from jobs.batch_status import COMPLETION_WINDOW, EXPIRED, BatchStatus, expires_at, shown
+from jobs.batch_status import EXPIRED, BatchStatus, expires_at, shown
 from jobs.lifecycle import Status
 from jobs.models import File, Job
 from jobs.selectors import batches, contents, files
@@ -31,13 +31,13 @@ def batch(view: View) -> dict[str, Any]:
         "model": job.model_id,
         "errors": _errors(job),
         "input_file_id": files.wire_id(job.input.file),
-        "completion_window": COMPLETION_WINDOW,
+        "completion_window": job.completion_window,
         "status": status,
         "output_file_id": _file(view, File.Part.OUTPUT),
         "error_file_id": _file(view, File.Part.ERROR),
         **_times(view, status),
         "request_counts": {"total": job.row_count or 0, "completed": done.completed, "failed": done.failed},
-        "usage": done.usage and _usage(done.usage),
+        "usage": done.usage and _usage(done.usage, done.reasoning_tokens),
         "metadata": contents.batch_metadata(job.batch),
         "anex_job_id": str(job.pk),
     }
@@ -80,13 +80,13 @@ def _unix(at: datetime | None) -> int | None:
     return None if at is None else int(at.timestamp())
 
 
-def _usage(usage: Usage) -> dict[str, Any]:
-    """In tokens; how many of the output were thinking is not known of all servers, so it is told of none."""
+def _usage(usage: Usage, reasoning_tokens: int | None) -> dict[str, Any]:
+    """In tokens; null for the thinking within the output where a server did not tell it."""
     return {
         "input_tokens": usage.input_tokens,
         "input_tokens_details": {"cached_tokens": usage.cached_tokens},
         "output_tokens": usage.output_tokens,
-        "output_tokens_details": {"reasoning_tokens": None},
+        "output_tokens_details": {"reasoning_tokens": reasoning_tokens},
         "total_tokens": usage.input_tokens + usage.output_tokens,
     }
 

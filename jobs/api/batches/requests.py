@@ -8,8 +8,8 @@ from inference.refusals import expected, row_error
 from inference.requests import bodies
 from inference.requests.profiles import V1
 from jobs.api.openai import read_limit
-from jobs.batch_status import COMPLETION_WINDOW
 from jobs.services.batches import ENDPOINTS, Asked
+from jobs.urgency import WINDOWS
 
 _MOST_BATCHES: Final = 100
 _DEFAULT_BATCHES: Final = 20
@@ -28,9 +28,9 @@ def read_create(content_type: str, raw: bytes) -> Asked:
     file_id, endpoint, window = (_text(body, name) for name in _FIELDS[:3])
     if endpoint not in ENDPOINTS:
         raise InvalidRequest(f"endpoint must be one of {', '.join(ENDPOINTS)}.", param="endpoint")
-    if window != COMPLETION_WINDOW:
-        raise InvalidRequest(f"completion_window must be {COMPLETION_WINDOW}.", param="completion_window")
-    return Asked(file_id, endpoint, _metadata(body.get("metadata")))
+    if window not in WINDOWS:
+        raise InvalidRequest(f"completion_window must be one of {', '.join(WINDOWS)}.", param="completion_window")
+    return Asked(file_id, endpoint, _metadata(body.get("metadata")), window)
 
 
 def read_page(query: Mapping[str, str]) -> dict[str, Any]:

@@ -9,10 +9,9 @@ import orjson
 
 from accounts.callers import Caller
 from accounts.services import keys
-from anex.core import asgi
+from anex.core import asgi, openai_errors
 from anex.core.asgi import App, ClientGone, Receive, Scope, Send
 from anex.core.errors import AnexError, MethodNotAllowed
-from anex.core.openai_errors import error_object
 from anex.core.retrying import Headers, headers
 from anex.core.threads import Threads
 from jobs.api.endpoint import check_access
@@ -51,8 +50,8 @@ class Exchange(asgi.Exchange):
 
     async def refuse(self, error: AnexError, more: Headers | None = None) -> None:
         """The answer to what was refused or failed."""
-        shown = error_object(error.status, error.message, error.code, param=error.param, extra=error.extra)
-        await self.answer(error.status, {"error": shown}, [*headers(error), *(more or [])])
+        told = {"error": openai_errors.of(error)}
+        await self.answer(error.status, told, [*headers(error), *(more or [])])
 
     async def hear(self) -> bytes:
         """The next piece of the body; `heard_out` after the last. Raises ClientGone."""

@@ -21,8 +21,9 @@ def gateway(stripe_driver):
 
 def test_stripe_out_of_reach_is_503_and_the_same_form_works_later(gateway, acme):
     gateway.double.down = True
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable) as refusal:
         start(acme)
+    assert refusal.value.code == "gateway_unavailable"
     topup = Topup.objects.get()
     gateway.double.down = False
     assert start(acme, topup_id=topup.pk).checkout_ref

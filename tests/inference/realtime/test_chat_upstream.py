@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from anex.core.errors import AnexError
 from inference.catalogue import Model, get
 from inference.media.parts import fetched
-from inference.requests import chat_request, chat_upstream
-from inference.requests.profiles import V1
+from inference.requests import chat_fields, chat_request, chat_upstream
+from inference.requests.profiles import OPENAI_V1, V1, Profile
 from inference.requests.tools import PLAIN_TEXT
 
 GEMMA, NEMOTRON = "gemma4-12b", "nemotron-3-nano-omni-30b"
@@ -182,12 +182,16 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6,
 )
-NAMES = [*sorted(chat_request._KNOWN - {"model"}), "provider", "logit_bias"]
+NAMES = [*sorted(chat_fields.KNOWN - {"model"}), "provider", "logit_bias", "functions"]
 
 
-@given(st.dictionaries(st.sampled_from(NAMES), JSON, max_size=4), st.booleans())
-def test_any_json_is_a_request_or_a_refusal(body: dict[str, Any], has_messages: bool) -> None:
+@given(st.dictionaries(st.sampled_from(NAMES), JSON, max_size=4), st.booleans(), st.sampled_from((V1, OPENAI_V1)))
+def test_any_json_is_a_request_or_a_refusal(body: dict[str, Any], has_messages: bool, profile: Profile) -> None:
+    whole = {"model": GEMMA, **body, **({"messages": HI} if has_messages else {})}
+    model = model_named(GEMMA)
     try:
-        sent(**{**body, **({"messages": HI} if has_messages else {})})
+        request = chat_request.read(whole, model=model, profile=profile)
+        chat_upstream.write(request, served_name="m", model=model)
     except AnexError as error:
-        assert (error.status, error.code) == (400, "invalid_request")
+        assert (error.status, "body." in error.message) == (400, False)
+        assert (error.code == "invalid_request") is (profile is V1)

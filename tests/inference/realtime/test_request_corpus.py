@@ -9,9 +9,14 @@ import pytest
 
 from anex.core.errors import AnexError
 from inference.catalogue import get
+from inference.catalogue.schema import Model
 from inference.requests import bodies, chat_request, chat_upstream, decision_request, decisions, embedding_request
-from inference.requests.profiles import SURFACES
+from inference.requests.profiles import SURFACES, Profile
+from inference.requests.translation import rename
+from realtime.completions.protocol import COMPLETIONS
+from realtime.responses.protocol import RESPONSES
 
+TRANSLATED = {"responses": RESPONSES, "completions": COMPLETIONS}
 CASES = [json.loads(line) for line in (Path(__file__).parent / "corpus.jsonl").read_text().splitlines()]
 
 
@@ -30,9 +35,21 @@ def handle(case: dict[str, Any]) -> None:
     assert model
     body = bodies.decode(raw(case), profile=profile)
     assert bodies.model_id(body, profile=profile) == model.id
-    if case["route"] == "chat":
+    if case["route"] in TRANSLATED:
+        body, _, names = TRANSLATED[case["route"]].translate(body, profile)
+    else:
+        names = {}
+    try:
+        answer(case, body, model, profile)
+    except AnexError as error:
+        rename(error, names)
+        raise
+
+
+def answer(case: dict[str, Any], body: dict[str, Any], model: Model, profile: Profile) -> None:
+    if case["route"] in ("chat", *TRANSLATED):
         chat = chat_request.read(body, model=model, profile=profile)
-        chat_request.check_schemas(chat)
+        chat_request.check_schemas(chat, profile)
         assert chat_upstream.most_usage(chat, model).input_tokens <= model.context_tokens
         if all(part.data for part in chat.media):
             orjson.loads(chat_upstream.write(chat, served_name="m", model=model))

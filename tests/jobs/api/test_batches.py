@@ -94,7 +94,7 @@ def test_a_new_batch_validates_and_is_a_job(api, file):
         ({"endpoint": "/v1/responses"}, "endpoint"),
         ({"endpoint": "/v1/embeddings"}, "endpoint"),
         ({"completion_window": None}, "completion_window"),
-        ({"completion_window": "1h"}, "completion_window"),
+        ({"completion_window": "2h"}, "completion_window"),
         ({"output_expires_after": {"anchor": "created_at", "seconds": 3600}}, "output_expires_after"),
         ({"metadata": []}, "metadata"),
         ({"metadata": {str(number): "" for number in range(17)}}, "metadata"),

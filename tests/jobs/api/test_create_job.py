@@ -4,6 +4,7 @@ import json
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
+import msgspec
 import pytest
 from django.db import connections
 from rest_framework.test import APIClient
@@ -11,6 +12,7 @@ from rest_framework.test import APIClient
 from accounts.models import Organization
 from anex.core import clock
 from anex.core.actors import system
+from billing import price_cards
 from inference.backends import registry
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Input, Job, JobEvent
@@ -47,6 +49,21 @@ def test_keeps_the_options_as_submitted(api, ready, key: KeyInHand):
     assert (job.reasoning, job.reasoning_budget, job.reasoning_effort) == (False, None, "")
     assert (job.region, job.task_type, job.model_id) == ("world", "chat", stages.MODEL)
     assert job.created_by == f"key:{key.caller.key_id}"
+
+
+def test_window_and_priority_are_kept_and_shown(api, ready, monkeypatch):
+    plain, urgent = submit(api, ready), submit(api, ready, completion_window="1h", priority=9)
+    shown = [api.get(f"/batch/v1/jobs/{answer.json()['id']}").json() for answer in (plain, urgent)]
+    names = ("completion_window", "priority", "price_percent")
+    assert [tuple(job[name] for name in names) for job in shown] == [("24h", 5, None), ("1h", 9, None)]
+    assert set(Job.objects.values_list("share", flat=True)) == {1, 4}
+    for field in ({"completion_window": "2h"}, {"priority": 10}, {"priority": -1}, {"priority": "5"}):
+        answer = submit(api, ready, **field)
+        assert (answer.status_code, next(iter(field)) in str(answer.json())) == (422, True)
+    card = msgspec.structs.replace(price_cards.current(stages.MODEL), windows={})
+    monkeypatch.setattr("billing.price_cards.current", lambda _: card)
+    refused = submit(api, ready, completion_window="1h")
+    assert (refused.status_code, "not offered with completion_window 1h" in str(refused.json())) == (422, True)
 
 
 def test_decision_models_take_no_parquet(api, acme):

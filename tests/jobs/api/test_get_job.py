@@ -25,6 +25,7 @@ REFERENCE_FIELDS = {
 OUR_FIELDS = {
     *("expected_cost_cents", "expected_cost_low_cents", "expected_cost_high_cents"),
     *("progress", "charge_cents", "stop_reason", "failure_errors", "paused", "retry_of"),
+    *("completion_window", "price_percent", "priority"),
 }
 COUNTS = ("success_rows", "error_rows", "format_error_rows", "truncated_rows", "pending_rows")
 
@@ -56,6 +57,8 @@ def test_a_new_job_shows_what_was_asked_and_nulls(api, acme):
         "task_type": "chat",
         "format": "jsonl",
         "data_residency": "world",
+        "completion_window": "24h",
+        "priority": 5,
         "paused": False,
     }
 
@@ -89,7 +92,8 @@ def test_a_running_job_shows_progress_but_no_counts(api, acme):
     stages.part(job, index=0, cost_nano=10_000_001)
     stages.part(job, index=1, success_rows=1, error_rows=2, format_error_rows=3, truncated_rows=4)
     body = poll(api, job)
-    assert body["progress"].items() >= {"rows_done": 20, "rows_total": 100, "spent_cents": 2}.items()
+    known = {"rows_done": 20, "rows_failed": 5, "rows_total": 100, "spent_cents": 2}
+    assert body["progress"].items() >= (known | {"input_tokens": 20, "output_tokens": 20}).items()
     assert [body[name] for name in COUNTS] == [None] * 5
     assert body["approved_at"] is not None
     assert body["charge_cents"] is None
@@ -123,8 +127,9 @@ def test_a_finished_job_shows_its_counts_and_charge(api, acme):
     assert body["charge_cents"] == 41
     assert body["partial"] is False
     assert body["data_expires_at"] is not None
-    nothing_runs = {"rows_per_second": None, "seconds_left": None, "waits_for_server": False}
-    assert body["progress"] == {"rows_done": 99, "rows_total": 100, "spent_cents": 41, **nothing_runs}
+    nothing_runs = dict.fromkeys(("input_tokens", "output_tokens", "rows_per_second", "seconds_left"))
+    known = {"rows_done": 99, "rows_failed": 5, "rows_total": 100, "spent_cents": 41, "waits_for_server": False}
+    assert body["progress"] == known | nothing_runs
 
 
 def test_a_failed_job_says_why_from_the_store(api, acme):

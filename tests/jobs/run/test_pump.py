@@ -74,6 +74,25 @@ def test_every_row_is_answered_once_in_order_and_charged_once(acme: Organization
     assert 1 <= (job.charge_cents or 0) <= (job.quote_cents or 0)
 
 
+def test_no_step_of_a_job_waits_for_the_poll(acme: Organization, engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs.run.pump.POLL_SECONDS", 3600)
+    monkeypatch.setattr(cutting, "CHUNK_ROWS", 4)
+    pumps = [Pump(region="world", lease_seconds=7200) for _ in range(2)]
+    for running in pumps:
+        running.start()
+    job = submit(acme, "\n".join(chat_line(f"row-{row}") for row in range(160)).encode())
+    try:
+        for running in pumps:
+            running.ring()
+        approve(wait_for(job, "cost_ready"))
+        for running in pumps:
+            running.ring()
+        assert wait_for(job, "done").result_rows == 160
+    finally:
+        for running in pumps:
+            running.stop()
+
+
 def test_no_chunk_is_read_while_rows_of_many_bytes_wait(
     acme: Organization, engine: Any, pump: Pump, monkeypatch: pytest.MonkeyPatch
 ) -> None:

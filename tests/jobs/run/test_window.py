@@ -237,6 +237,33 @@ def test_places_go_to_the_organization_and_then_the_job_with_the_fewest_rows_in_
     run(steps())
 
 
+def test_a_share_counts_between_organizations_and_a_priority_only_within_one() -> None:
+    async def steps() -> None:
+        window, got = window_of(server(concurrency=1)), []
+        paid, other = uuid.uuid4(), uuid.uuid4()
+        first = await taken(window)
+
+        async def wait(name: str, owner: Owner) -> None:
+            assert await window.acquire(1, owner=owner)
+            got.append(name)
+
+        names = {
+            "other": Owner(other, uuid.uuid4()),
+            "other, first": Owner(other, uuid.uuid4(), priority=9),
+            "paid": Owner(paid, uuid.uuid4(), share=4, priority=0),
+            "paid, usual": Owner(paid, uuid.uuid4()),
+        }
+        window._of_organization.update({paid: 6, other: 2})
+        waits = [asyncio.create_task(wait(name, owner)) for name, owner in names.items()]
+        await settled(waits[0])
+        window.update([server(concurrency=9)])
+        first.release()
+        await asyncio.gather(*waits)
+        assert got == ["paid", "other, first", "other", "paid, usual"]
+
+    run(steps())
+
+
 def test_no_new_row_is_let_in_while_too_many_are_not_durable() -> None:
     async def steps() -> None:
         window = window_of(server(concurrency=2))

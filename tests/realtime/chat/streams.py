@@ -3,20 +3,60 @@
 from typing import Any
 
 import orjson
+from hypothesis import strategies as st
 
 from anex.core.usage import Usage
 from inference.catalogue import get
 from inference.requests import chat_request
 from inference.requests.profiles import V1
 from realtime.chat.chunks import Writer
+from realtime.chat.protocol import Head
 from realtime.chat.reading import Reader
 from realtime.chat.usage import usage_object
 from realtime.chat.whole import Whole
 from realtime.sse import Parser
 
-HEAD: dict[str, Any] = {"answer_id": "chatcmpl-1", "created": 1, "model_id": "gemma4-12b"}
+HEAD = Head("chatcmpl-1", 1, "gemma4-12b")
 TOOLS = [{"type": "function", "function": {"name": name}} for name in ("f", "g")]
 NAMED = {"type": "function", "function": {"name": "f"}}
+
+# What a server may stream as a choice, odd and damaged ones too.
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 3) | st.floats(allow_nan=False) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
+    max_leaves=5,
+)
+PIECE = st.fixed_dictionaries(
+    {},
+    optional={
+        "index": st.integers(0, 1) | JSON,
+        "id": st.text(max_size=12) | JSON,
+        "function": st.fixed_dictionaries(
+            {}, optional={"name": st.text(max_size=3) | JSON, "arguments": st.text(max_size=3) | JSON}
+        )
+        | JSON,
+    },
+)
+GAIN = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": JSON,
+        "content": st.text(max_size=3) | JSON,
+        "reasoning": st.text(max_size=3) | JSON,
+        "tool_calls": st.lists(PIECE, max_size=2) | JSON,
+    },
+)
+CHOICE = st.fixed_dictionaries(
+    {"delta": GAIN | JSON},
+    optional={
+        "finish_reason": st.sampled_from(["stop", "length", ""]) | JSON,
+        "stop_reason": JSON,
+        "logprobs": st.fixed_dictionaries(
+            {"content": st.lists(st.fixed_dictionaries({"token": st.text(max_size=3) | JSON}), max_size=2) | JSON}
+        )
+        | JSON,
+    },
+)
 
 
 def request(**body: Any) -> chat_request.ChatRequest:
@@ -48,19 +88,19 @@ def call(index: int, arguments: str | None = None, **head: Any) -> dict[str, Any
 
 def whole(asked: chat_request.ChatRequest, *events: bytes) -> dict[str, Any]:
     """The choice of an answer that is not streamed."""
-    reader, gathered = Reader(asked), Whole()
+    reader, gathered = Reader(asked), Whole(HEAD, logprobs=asked.top_logprobs is not None)
     for event in events:
         if delta := reader.read(event):
             gathered.add(delta)
     usage = usage_object(Usage(input_tokens=1, output_tokens=1))
-    body = gathered.body(**HEAD, usage=usage, logprobs=asked.top_logprobs is not None)
+    body = gathered.body(usage)
     choice: dict[str, Any] = orjson.loads(orjson.dumps(body))["choices"][0]
     return choice
 
 
 def streamed(asked: chat_request.ChatRequest, *events: bytes) -> list[dict[str, Any]]:
     """The chunks of a streamed answer."""
-    reader, writer, parser = Reader(asked), Writer(**HEAD, usage=asked.includes_usage), Parser()
+    reader, writer, parser = Reader(asked), Writer(HEAD, usage=asked.includes_usage), Parser()
     out = []
     for event in events:
         if delta := reader.read(event):

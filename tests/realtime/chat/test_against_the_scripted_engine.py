@@ -72,5 +72,5 @@ def test_a_format_is_kept(engine: ScriptedServer) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     form = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
     answer, asked = ask(engine, response_format=form, max_tokens=200)
-    chat_request.check_schemas(asked)
+    chat_request.check_schemas(asked, V1)
     assert isinstance(msgspec.json.decode(answer["message"]["content"])["a"], int)

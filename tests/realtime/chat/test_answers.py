@@ -12,8 +12,8 @@ from inference.backends.faults import ServerFailed
 from realtime.chat.chunks import Writer
 from realtime.chat.reading import Reader
 from realtime.chat.usage import usage_object
-from realtime.sse import Parser
-from tests.realtime.chat.streams import HEAD, NAMED, TOOLS, both, call, chunk, request, streamed
+from realtime.sse import DONE, Parser
+from tests.realtime.chat.streams import CHOICE, HEAD, NAMED, TOOLS, both, call, chunk, request, streamed
 
 ROLE = chunk({"role": "assistant", "content": ""})
 CALL = [ROLE, chunk(call(0, id="call_abcdefg", name="f", arguments="")), chunk(call(0, '{"a":')), chunk(call(0, "1}"))]
@@ -171,52 +171,15 @@ def test_usage_is_the_last_that_was_reported() -> None:
 
 
 def test_an_answer_that_fails_ends_with_an_error_beside_its_reason() -> None:
-    writer = Writer(**HEAD, usage=True)
+    writer = Writer(HEAD, usage=True)
     error = {"message": "The model failed.", "type": "server_error", "param": None, "code": "upstream_error"}
-    failed, used = (
-        orjson.loads(data)
-        for data in Parser().feed(writer.error_chunk(error) + writer.usage_chunk({"total_tokens": 1}))
+    (failed, end), (used, _) = (
+        Parser().feed(events) for events in (writer.error(error), writer.finish({"total_tokens": 1}))
     )
+    failed, used = orjson.loads(failed), orjson.loads(used)
+    assert end == DONE
     assert (failed["error"], failed["choices"][0]["finish_reason"]) == (error, "error")
     assert (used["choices"], used["usage"]) == ([], {"total_tokens": 1})
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 3) | st.floats(allow_nan=False) | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
-    max_leaves=5,
-)
-PIECE = st.fixed_dictionaries(
-    {},
-    optional={
-        "index": st.integers(0, 1) | JSON,
-        "id": st.text(max_size=12) | JSON,
-        "function": st.fixed_dictionaries(
-            {}, optional={"name": st.text(max_size=3) | JSON, "arguments": st.text(max_size=3) | JSON}
-        )
-        | JSON,
-    },
-)
-GAIN = st.fixed_dictionaries(
-    {},
-    optional={
-        "role": JSON,
-        "content": st.text(max_size=3) | JSON,
-        "reasoning": st.text(max_size=3) | JSON,
-        "tool_calls": st.lists(PIECE, max_size=2) | JSON,
-    },
-)
-CHOICE = st.fixed_dictionaries(
-    {"delta": GAIN | JSON},
-    optional={
-        "finish_reason": st.sampled_from(["stop", "length", ""]) | JSON,
-        "stop_reason": JSON,
-        "logprobs": st.fixed_dictionaries(
-            {"content": st.lists(st.fixed_dictionaries({"token": st.text(max_size=3) | JSON}), max_size=2) | JSON}
-        )
-        | JSON,
-    },
-)
 
 
 @given(st.lists(CHOICE, max_size=6), st.sampled_from(["auto", "required", NAMED]), st.booleans())

@@ -1,5 +1,6 @@
 // The client under test, and where the platform is.
-import OpenAI from "openai";
+import { setTimeout as pause } from "node:timers/promises";
+import OpenAI, { toFile } from "openai";
 
 const told = process.env;
 export const anex = {
@@ -39,3 +40,37 @@ export const clock = {
   type: "function",
   function: { name: "read_clock", parameters: { type: "object", properties: {} } },
 };
+
+// A file of chat requests, numbered, and a batch of it.
+export const lines = (...texts) =>
+  texts
+    .map((text, row) => ({
+      custom_id: `row-${row}`,
+      method: "POST",
+      url: "/v1/chat/completions",
+      body: { model: anex.chat, messages: says(text), max_tokens: 16 },
+    }))
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join("");
+export const upload = async (text) =>
+  client.files.create({ file: await toFile(Buffer.from(text), "requests.jsonl"), purpose: "batch" });
+export const asBatch = ({ id }) => ({
+  input_file_id: id,
+  endpoint: "/v1/chat/completions",
+  completion_window: "24h",
+});
+
+export async function finished(id) {
+  const until = Date.now() + 120_000;
+  for (;;) {
+    const batch = await client.batches.retrieve(id);
+    if (["completed", "failed", "expired", "cancelled"].includes(batch.status)) return batch;
+    if (Date.now() > until) throw new Error(`still ${batch.status}`);
+    await pause(200);
+  }
+}
+
+export async function read(id) {
+  const text = await (await client.files.content(id)).text();
+  return text.trimEnd().split("\n").map((line) => JSON.parse(line));
+}

@@ -1,7 +1,7 @@
 // The client's everyday calls; also against the models of `make demo`.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { anex, client, says } from "./client.mjs";
+import { anex, asBatch, client, finished, lines, read, says, upload } from "./client.mjs";
 
 const asked = { model: anex.chat, messages: says("Name a river."), max_tokens: 16, temperature: 0, seed: 1 };
 
@@ -41,4 +41,18 @@ test("models are listed and retrieved", async () => {
   const listed = await Array.fromAsync(client.models.list());
   assert.ok(listed.some((model) => model.id === anex.chat));
   assert.equal((await client.models.retrieve(anex.chat)).object, "model");
+});
+
+test("a file becomes a batch, and its answers come back in order", async () => {
+  const file = await upload(lines("Name a river.", "Name a lake."));
+  assert.equal(await (await client.files.content(file.id)).text(), lines("Name a river.", "Name a lake."));
+  const made = await client.batches.create({ ...asBatch(file), metadata: { team: "blue" } });
+  assert.equal(made.status, "validating");
+  const batch = await finished(made.id);
+  assert.deepEqual([batch.status, batch.metadata, batch.error_file_id], ["completed", { team: "blue" }, null]);
+  const output = await read(batch.output_file_id);
+  assert.deepEqual(output.map((line) => line.custom_id), ["row-0", "row-1"]);
+  assert.ok(output.every((line) => line.response.body.choices[0].message.content));
+  const used = output.reduce((sum, line) => sum + line.response.body.usage.total_tokens, 0);
+  assert.equal(batch.usage.total_tokens, used);
 });

@@ -1,36 +1,17 @@
-"""Work for staff: jobs with their steps, inputs, chunks and workers, all read-only."""
-
-from urllib.parse import urlsplit
+"""Jobs with their steps, inputs, chunks and workers."""
 
 from django.contrib import admin
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from unfold.admin import TabularInline
 from unfold.decorators import action, display
 
 from accounts.services import audit
 from anex.core.actors import Actor
 from anex.core.money import cents_to_nano, format_dollars
 from anex.core.staff import ReadOnlyAdmin
-from jobs.models import Chunk, Input, Job, JobEvent, WebhookAttempt, WebhookDelivery, WebhookEndpoint, Worker
+from jobs.admin.logs import LogInline
+from jobs.models import Chunk, Input, Job, JobEvent, Worker
 from jobs.services import cancellations
-
-
-class LogInline(TabularInline):
-    """Rows below the one they belong to, oldest first."""
-
-    ordering = ("pk",)
-    extra = 0
-    can_delete = False
-    hide_title = True
-
-    def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        """They are written by what they tell of."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        """They are never edited."""
-        return False
 
 
 class JobEventInline(LogInline):
@@ -41,20 +22,12 @@ class JobEventInline(LogInline):
     readonly_fields = fields
 
 
-class WebhookAttemptInline(LogInline):
-    """The attempts of a delivery."""
-
-    model = WebhookAttempt
-    fields = ("number", "at", "duration_ms", "status", "error")
-    readonly_fields = fields
-
-
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdmin):
     """Jobs of every organization, newest first."""
 
     list_display = ("id", "organization", "model_id", "state", "row_count", "quote", "charge", "created_at")
-    list_filter = ("status", "model_id", "region")
+    list_filter = ("status", "model_id", "region", "completion_window")
     list_select_related = ("organization",)
     search_fields = ("id", "organization__name", "created_by")
     ordering = ("-created_at",)
@@ -122,46 +95,6 @@ class WorkerAdmin(ReadOnlyAdmin):
     list_display = ("name", "id", "region", "started_at", "heartbeat_at")
     list_filter = ("region",)
     ordering = ("-id",)
-
-
-@admin.register(WebhookEndpoint)
-class WebhookEndpointAdmin(ReadOnlyAdmin):
-    """Where organizations are told of their jobs; secrets are theirs alone."""
-
-    list_display = ("id", "organization", "host", "created_at", "failing_since", "disabled_reason", "deleted_at")
-    list_filter = ("disabled_reason",)
-    list_select_related = ("organization",)
-    search_fields = ("id", "organization__name")
-    exclude = ("url", "sealed_secret", "sealed_previous")
-    readonly_fields = ("host",)
-    ordering = ("-created_at",)
-
-    @admin.display
-    def host(self, endpoint: WebhookEndpoint) -> str:
-        """Where it leads; the rest of an address may be a token of the receiver's."""
-        return urlsplit(endpoint.url).netloc
-
-
-@admin.register(WebhookDelivery)
-class WebhookDeliveryAdmin(ReadOnlyAdmin):
-    """Events on their way to endpoints, the latest due first."""
-
-    list_display = ("id", "endpoint", "type", "job", "state", "attempts", "next_attempt_at")
-    list_filter = ("state", "event__type")
-    list_select_related = ("event", "endpoint")
-    search_fields = ("id", "event__id", "event__job__id", "endpoint__id")
-    ordering = ("-next_attempt_at",)
-    inlines = (WebhookAttemptInline,)
-
-    @admin.display(ordering="event__type")
-    def type(self, delivery: WebhookDelivery) -> str:
-        """What is told."""
-        return delivery.event.type
-
-    @admin.display
-    def job(self, delivery: WebhookDelivery) -> str:
-        """Of which job."""
-        return str(delivery.event.job_id or "-")
 
 
 @transaction.atomic

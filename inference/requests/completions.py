@@ -1,0 +1,43 @@
+"""Legacy completions as chats: the one prompt is the user's message (reference 004, legacy completions). Pure."""
+
+from typing import Any, Final
+
+from inference.refusals import expected, row_error
+from inference.requests.translation import Translated, shared
+
+# What changes the meaning of an answer, and the value beside null that does not.
+_REFUSED: Final[dict[str, object]] = {"suffix": "", "echo": False, "best_of": 1, "logprobs": False, "top_logprobs": 0}
+_OWN: Final = frozenset({"prompt", "max_tokens", "n", *_REFUSED})
+_NAMES: Final = {"messages": "prompt", "messages[0].content": "prompt"}
+
+
+def translate(body: dict[str, Any], *, refuses_unknown: bool) -> Translated[None]:
+    """The chat a body stands for, or a `RowError`."""
+    prompt = _prompt(body.get("prompt"))
+    for name, harmless in _REFUSED.items():
+        value = body.get(name)
+        if value is not None and (type(value) is not type(harmless) or value != harmless):
+            raise row_error("not_supported", f"body.{name}")
+    chat = shared(body, own=_OWN, refuses_unknown=refuses_unknown)
+    chat |= {name: body[name] for name in ("max_tokens", "n") if name in body}
+    return Translated(chat | {"messages": [{"role": "user", "content": prompt}]}, None, _NAMES)
+
+
+def as_completion(chat: dict[str, Any]) -> dict[str, Any]:
+    """A whole chat answer as a text completion; its thinking has no place there."""
+    choice = chat["choices"][0]
+    text = choice["message"].get("content") or ""
+    shaped = {"index": 0, "text": text, "logprobs": None, "finish_reason": choice.get("finish_reason")}
+    return {**chat, "object": "text_completion", "choices": [shaped]}
+
+
+def _prompt(value: object) -> str:
+    if isinstance(value, list) and value:
+        if isinstance(value[0], int | list):
+            raise row_error("token_ids", "body.prompt")
+        if len(value) > 1:
+            raise row_error("several_prompts", "body.prompt")
+        value = value[0]
+    if not isinstance(value, str):
+        raise expected("a string", value, "body.prompt")
+    return value

@@ -1,0 +1,221 @@
+"""Requests that are sent again: charged once, and on `/openai/v1` given the answer of the first."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+
+import httpx
+import openai
+import pytest
+import redis
+from django.conf import settings
+
+from billing import request_keys
+from billing.models import RequestKey, UsageRecord
+from realtime.house import Patience
+from tests.realtime.served import Surface, configure, serving, until
+
+FIRST, SECOND = "/v1/chat/completions", "/openai/v1/chat/completions"
+SLOW = "[[tokens 20]] [[pace 25]] hi"
+
+
+def body(text: str = "hi", **more: Any) -> dict[str, Any]:
+    return {"model": "scripted", "messages": [{"role": "user", "content": text}], "max_tokens": 40} | more
+
+
+def ask(surface: Surface, path: str = SECOND, key: str | None = None, text: str = "hi", **more: Any) -> httpx.Response:
+    headers = {} if key is None else {"Idempotency-Key": key}
+    return surface.http.post(path, json=body(text, **more), headers=headers)
+
+
+def code(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+def costs(surface: Surface) -> list[int]:
+    return [record.amount_nano for record in surface.settled(UsageRecord.objects.count()) if record.amount_nano]
+
+
+def at_work(surface: Surface) -> None:
+    until(lambda: UsageRecord.objects.count() == 0 and RequestKey.objects.count() == 1)
+
+
+@pytest.fixture
+def meanwhile() -> Iterator[Callable[..., Any]]:
+    with ThreadPoolExecutor(4) as pool:
+        yield pool.submit
+
+
+@pytest.fixture
+def valkey() -> Iterator[Any]:
+    """Where answers are kept: without those of other tests."""
+    with redis.Redis.from_url(settings.CELERY_BROKER_URL) as client:
+        for name in client.keys("anex-answer:*"):
+            client.delete(name)
+        yield client
+
+
+def test_named_key_on_v1_is_in_flight_then_settled_and_no_answer_is_kept(surface, meanwhile, valkey) -> None:
+    first = meanwhile(ask, surface, FIRST, "a key", SLOW)
+    at_work(surface)
+    refused = ask(surface, FIRST, "a key", SLOW)
+    assert (code(refused), refused.headers["retry-after"]) == ((409, "in_flight"), "1")
+    assert first.result().status_code == 200
+    assert "x-anex-job-id" not in first.result().headers
+    settled = ask(surface, FIRST, "a key", SLOW)
+    assert (code(settled), settled.headers["x-should-retry"]) == ((409, "key_settled"), "false")
+    assert settled.json()["error"]["retry"] == "new_key"
+    assert code(ask(surface, FIRST, "a key", "other words")) == (409, "idempotency_key_reused")
+    # The same key, folded, in the body.
+    folded = request_keys.fold("a key")
+    assert code(ask(surface, FIRST, text=SLOW, idempotency_key=folded)) == (409, "idempotency_key_reused")
+    assert [ask(surface, FIRST).status_code for _ in range(2)] == [200, 200]
+    assert len(costs(surface)) == 3
+    assert not valkey.keys("anex-answer:*")
+
+
+@pytest.mark.parametrize("named", [None, "mine", "a key of mine"])
+@pytest.mark.parametrize("stream", [True, False])
+def test_repeated_request_on_the_second_surface_is_given_the_first_ones_answer(surface, named, stream) -> None:
+    first = ask(surface, key=named, stream=stream, text=f"hi {named} {stream}")
+    again = ask(surface, key=named, stream=stream, text=f"hi {named} {stream}")
+    assert (first.status_code, first.content) == (200, again.content)
+    assert first.headers["x-anex-job-id"] == again.headers["x-anex-job-id"]
+    assert first.headers["content-type"] == again.headers["content-type"]
+    assert first.headers.get("x-anex-credits-charged") == again.headers.get("x-anex-credits-charged")
+    assert ask(surface, key="another", stream=stream, text=f"hi {named} {stream}").status_code == 200
+    records = surface.settled(2)
+    assert records[0].source == f"req:{first.headers['x-anex-job-id']}"
+    if not stream:
+        assert float(first.headers["x-anex-credits-charged"]) == records[0].amount_nano / 10_000_000
+    assert len(costs(surface)) == 2
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_request_that_is_being_answered_is_waited_for(surface: Surface, meanwhile, stream) -> None:
+    several = [meanwhile(ask, surface, text=SLOW, stream=stream) for _ in range(4)]
+    assert len({answer.result().content.replace(b": keep-alive\n\n", b"") for answer in several}) == 1
+    assert len(costs(surface)) == 1
+
+
+def test_answer_goes_on_without_its_client_who_finds_it_when_it_returns(surface: Surface) -> None:
+    with pytest.raises(httpx.ReadTimeout):
+        surface.http.post(SECOND, json=body(SLOW), timeout=0.2)
+    answer = ask(surface, text=SLOW)
+    assert answer.json()["choices"][0]["message"]["content"]
+    (record,) = surface.settled()
+    assert (record.status, f"req:{answer.headers['x-anex-job-id']}") == ("answered", record.source)
+
+
+def test_stream_that_is_left_ends_and_leaves_a_derived_key_but_not_a_named_one(surface: Surface) -> None:
+    for key in (None, "mine"):
+        headers = {} if key is None else {"Idempotency-Key": key}
+        with surface.http.stream("POST", SECOND, json=body(SLOW, stream=True), headers=headers) as answer:
+            for _, line in zip(range(6), answer.iter_lines(), strict=False):
+                assert not line or line.startswith("data: ")
+    records = surface.settled(2)
+    assert [record.status for record in records] == ["left", "left"]
+    assert code(ask(surface, key="mine", text=SLOW, stream=True)) == (409, "key_settled")
+    assert ask(surface, text=SLOW, stream=True).text.endswith("data: [DONE]\n\n")
+
+
+def test_refused_stream_that_delivered_something_is_given_again(surface: Surface) -> None:
+    tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
+    demand: dict[str, Any] = {"tools": [tool], "tool_choice": "required", "reasoning_effort": "high", "stream": True}
+    unmet = [ask(surface, text="[[calls 0]] [[think 7]]", **demand) for _ in range(2)]
+    assert unmet[0].content == unmet[1].content
+    assert b"tool_choice_unmet" in unmet[0].content
+    assert len(costs(surface)) == 1
+    # What delivered nothing was free, and is tried again.
+    free = [ask(surface, text="[[calls 0]]", **demand | {"stream": False}) for _ in range(2)]
+    assert [(answer.status_code, answer.headers["x-anex-credits-charged"]) for answer in free] == [(422, "0")] * 2
+    assert free[0].headers["x-anex-job-id"] != free[1].headers["x-anex-job-id"]
+
+
+def test_official_client_survives_a_failure_and_pays_once(surface: Surface) -> None:
+    client = openai.OpenAI(base_url=f"{surface.origin}/openai/v1", api_key=surface.key.secret, max_retries=2)
+    answer = client.chat.completions.create(**body("[[status 500 1]] hi"))
+    assert answer.choices[0].message.content
+    assert [record.status for record in surface.settled(2)] == ["failed", "answered"]
+    assert RequestKey.objects.get().tries == 2
+
+
+@pytest.fixture
+def patient(key, scripted) -> Iterator[Callable[..., Surface]]:
+    """A surface with its own patience."""
+    configure(scripted.port)
+    with ExitStack() as opened:
+        yield lambda **patience: opened.enter_context(serving(key, Patience(**patience)))
+
+
+def test_answer_that_outlives_its_connection_is_found_by_the_clients_own_retries(patient, settings) -> None:
+    settings.ANEX_PUBLIC_URL = "https://api.example"
+    surface = patient(connection_s=0.3)
+    late = ask(surface, key="mine", text=SLOW)
+    assert code(late) == (504, "run_timed_out")
+    assert (late.headers["retry-after"], late.headers["x-should-retry"]) == ("1", "true")
+    error = late.json()["error"]
+    assert (error["charged"], error["retry"], error["idempotency_key"]) == (True, "same", "mine")
+    assert error["status_url"] == "https://api.example/openai/v1/jobs/chat_mine"
+    client = openai.OpenAI(base_url=f"{surface.origin}/openai/v1", api_key=surface.key.secret, max_retries=2)
+    assert client.chat.completions.create(**body(SLOW + " once more")).choices[0].message.content
+    assert ask(surface, key="mine", text=SLOW).status_code == 200
+    assert len(costs(surface)) == 2
+
+
+def test_slow_answer_is_begun_early_and_its_failure_told_under_the_200(patient) -> None:
+    surface = patient(commit_s=0.05, keep_alive_s=0.05, connection_s=0.9)
+    answer = ask(surface, text=SLOW)
+    assert answer.content.startswith(b"   ")
+    assert answer.json()["choices"][0]["message"]["content"]
+    assert answer.headers["x-anex-job-id"]
+    assert "x-anex-credits-charged" not in answer.headers
+    surface.settled()
+    assert ask(surface, text=SLOW).headers["x-anex-credits-charged"]
+    broken = ask(surface, text="[[sleep 200]] [[drop]]")
+    assert (broken.status_code, broken.json()["error"]["code"]) == (200, "upstream_error")
+    late = ask(surface, text="[[sleep 1500]] hi")
+    assert (late.status_code, late.json()["error"]["code"]) == (200, "run_timed_out")
+    assert ask(surface, text="[[sleep 1500]] hi").json()["choices"]
+
+
+def test_stream_that_waits_too_long_for_another_ends_in_an_error(patient, meanwhile) -> None:
+    surface = patient(commit_s=0.05, keep_alive_s=0.05, connection_s=0.3)
+    first = meanwhile(ask, surface, text=SLOW, stream=True)
+    at_work(surface)
+    second = ask(surface, text=SLOW, stream=True)
+    assert second.text.startswith(": keep-alive\n\n")
+    assert '"run_timed_out"' in second.text
+    assert second.text.endswith("data: [DONE]\n\n")
+    assert first.result().text.endswith("data: [DONE]\n\n")
+    assert len(costs(surface)) == 1
+
+
+def test_kept_answer_is_encrypted_and_gone_after_ten_minutes(surface: Surface, valkey: Any) -> None:
+    text = ask(surface).json()["choices"][0]["message"]["content"]
+    (name,) = valkey.keys("anex-answer:*")
+    assert 590 < valkey.ttl(name) <= 600
+    assert text.encode() not in valkey.get(name)
+    valkey.delete(name)
+    lost = ask(surface)
+    assert (code(lost), lost.headers["x-should-retry"]) == ((409, "key_settled"), "false")
+
+
+def test_key_of_embeddings_is_settled_once_it_is_served(surface: Surface) -> None:
+    def embed(path: str = "/openai/v1/embeddings", text: str = "a", key: str = "", **more: Any) -> httpx.Response:
+        asked = {"model": "scripted-embed", "input": text} | more
+        return surface.http.post(path, json=asked, headers={"Idempotency-Key": key} if key else {})
+
+    answer = embed(key="mine")
+    assert answer.json()["credits_charged"] == float(answer.headers["x-anex-credits-charged"]) > 0
+    assert code(embed(key="mine")) == (409, "key_settled")
+    assert code(embed(text="[[status 500 1]] b", key="other")) == (502, "upstream_error")
+    assert embed(text="[[status 500 1]] b", key="other").status_code == 200
+    assert code(embed(idempotency_key="two words")) == (400, "invalid_idempotency_key")
+    assert code(embed(idempotency_key=7)) == (400, "invalid_idempotency_key")
+    assert [embed(key="two words").status_code for _ in range(2)] == [200, 409]
+    assert [embed().status_code for _ in range(2)] == [200, 200]
+    assert [embed("/v1/embeddings", idempotency_key="x").status_code for _ in range(2)] == [200, 409]
+    assert "credits_charged" not in embed("/v1/embeddings").json()
+    assert len(costs(surface)) == 7

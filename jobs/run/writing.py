@@ -76,9 +76,10 @@ def _write(store: Store, job: Job, format: str, go_on: GoOn) -> Written:
                 rows = process.join(file, merged, task=job.task_type, write=writer.write, go_on=go_on)
         else:
             rows = 0
-            for _, line in _merged(store, job.pk, go_on):
-                writer.write(line)
-                rows += 1
+            for chunk in _chunks(job.pk, go_on):
+                lines = [line for _, line in _finished(store, chunk)]
+                writer.write(b"".join(lines))
+                rows += len(lines)
     return Written(_kept(store, writer.stored, rows), rows)
 
 

@@ -137,6 +137,7 @@ class Window:
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._loads: dict[str, _Load] = {}
+        self.size = 0  # rows that may be in flight at once
         self._bytes = 0
         self._max_bytes = max_bytes
         self._again = 0
@@ -152,11 +153,6 @@ class Window:
         self._roomy.set()
 
     @property
-    def size(self) -> int:
-        """Rows that may be in flight at once."""
-        return sum(load.server.concurrency for load in self._loads.values() if load.listed)
-
-    @property
     def ahead(self) -> int:
         """Rows that should be at hand to be sent next: what is in flight goes on across the borders of chunks."""
         return 2 * self.size
@@ -169,6 +165,7 @@ class Window:
             load = self._loads.setdefault(server.base_url, _Load(server))
             load.server, load.listed = server, True
         self._loads = {url: load for url, load in self._loads.items() if load.listed or load.in_flight}
+        self.size = sum(load.server.concurrency for load in self._loads.values() if load.listed)
         self.look_again()
 
     def look_again(self) -> None:
@@ -300,14 +297,12 @@ class Window:
     def _next(self, waiting: Sequence[_Waiting]) -> _Waiting:
         """Whose turn it is; whoever came first where nothing else decides, so that priorities never do between two
         organizations."""
+        if len(waiting) == 1:
+            return waiting[0]
         in_flight = self._of_organization.get
         loads = [in_flight(one.owner.organization_id, 0) / one.owner.share for one in waiting]
         whose = waiting[loads.index(min(loads))].owner
-        own = [
-            one
-            for one in waiting
-            if one.owner.organization_id == whose.organization_id and one.owner.share == whose.share
-        ]
+        own = [one for one in waiting if one.owner.share_of == whose.share_of]
         if len(own) == 1:
             return own[0]
         return min(own, key=lambda one: (-one.owner.priority, self._of_job[one.owner.job_id]))

@@ -1,7 +1,7 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-all test-clients test-vllm fuzz fuzz-parsers explore leavers lint audit format migrations bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-upload bench-requests bench-gateway bench-batch bench-scale
+.PHONY: help demo test test-all test-clients test-vllm fuzz fuzz-parsers explore leavers lint audit format migrations bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-upload bench-requests bench-gateway bench-batch bench-scale bench-beside bench-finalize chaos
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
@@ -27,6 +27,9 @@ help:
 	@echo "make bench-gateway  the whole gateway beside LiteLLM's proxy, vllm-router and the bare model server; needs rustc"
 	@echo "make bench-batch   jobs through the whole pipeline beside a bare loop over the same file; needs rustc"
 	@echo "make bench-scale   jobs of growing size, up to 10 M rows where asked: what a row costs, memory; needs rustc"
+	@echo "make bench-beside  ten rows beside a job of 100,000 of another organization; needs rustc"
+	@echo "make bench-finalize  results of up to 10 M rows where asked are put together; time and memory of the process"
+	@echo "make chaos         twenty times three jobs of 20,000 rows while everything they need fails; ARGS=\"--seeds 1\""
 	@echo "make bench-holds   200 threads spend one balance; how long a hold takes"
 
 demo:
@@ -93,6 +96,15 @@ bench-batch:
 
 bench-scale:
 	@$(RUN) dev -m tests.bench.batch.scale $(ARGS)
+
+bench-beside:
+	@$(RUN) dev -m tests.bench.batch.beside $(ARGS)
+
+bench-finalize:
+	@$(RUN) dev -m tests.bench.finalize $(ARGS)
+
+chaos:
+	@$(RUN) dev -m tests.faults.chaos $(ARGS)
 
 bench-admission:
 	@$(RUN) dev -m tests.bench.admission $(ARGS)

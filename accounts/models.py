@@ -61,6 +61,9 @@ class Plan(models.Model):
         null=True, help_text="Requests the organization's keys may send in a second; empty is no limit of the plan's"
     )
     max_output_tokens = models.PositiveIntegerField(null=True, help_text="The longest answer; empty is the model's")
+    history_budget_bytes = models.PositiveIntegerField(
+        null=True, help_text="How much of a conversation is sent on where it is bounded at all; empty is all of it"
+    )
 
     class Meta:
         constraints = [

@@ -24,5 +24,6 @@ urlpatterns = [
     path("", include("billing.urls")),
     path("batch/v1/", include("jobs.urls")),
     path("v1/", include("billing.api.urls")),
+    path("openai/v1/", include("billing.api.urls")),
     path("v1/", include("jobs.openai_urls")),
 ]

@@ -183,3 +183,8 @@ def _items(fees: Fees, usage: Usage) -> int:
 
 def _whole_cents(card: PriceCard, nano: int) -> int:
     return max(cents_to_nano(card.minimum_job_cents), ceil_cents(nano) * NANO_PER_CENT)
+
+
+def affordable_tokens(rate: int, nano: int) -> int:
+    """How many tokens at a rate above 0 an amount covers, 0 for one below zero."""
+    return max(0, nano) * _UNITS // rate

@@ -11,11 +11,11 @@ from typing import Any, Final, Literal
 import msgspec
 
 from accounts.callers import Caller
-from anex.core.errors import AnexError, NotServed, TooManyRequests
+from anex.core.errors import AnexError, NotServed, PaymentRequired, TooManyRequests
 from anex.core.usage import Usage
 from billing.balance import Balance
 from billing.ceilings import Ceiling
-from billing.pricing import NOTHING, NotSold, PriceCard, row_cost_nano
+from billing.pricing import NOTHING, NotSold, PriceCard, affordable_tokens, row_cost_nano
 from billing.request_keys import KeyTaken, RequestKey
 
 # How a request ended. `left`: its client went before the answer was whole. `lost` is written by the database alone.
@@ -103,7 +103,13 @@ def key_facts(key: RequestKey | None) -> dict[str, Any]:
 
 
 def refusal(
-    verdict: dict[str, Any], asked: Asked, caller: Caller, *, today: date, key: RequestKey | None = None
+    verdict: dict[str, Any],
+    asked: Asked,
+    caller: Caller,
+    *,
+    card: PriceCard,
+    today: date,
+    key: RequestKey | None = None,
 ) -> AnexError:
     """The error for a verdict that is not null; its code and extra fields serve both shapes of errors.
 
@@ -116,7 +122,7 @@ def refusal(
             assert key
             return KeyTaken(why, verdict["source"], key)
         case "balance":
-            return Balance(verdict["balance"], verdict["held"], verdict["limit"]).shortfall(asked.amount)
+            return _unpaid(Balance(verdict["balance"], verdict["held"], verdict["limit"]), asked, card)
         case "ceiling":
             ceiling = Ceiling(verdict["period"], verdict["cents"], verdict["spent"])
             return ceiling.refusal(asked.amount, today=today)
@@ -141,6 +147,14 @@ def refusal(
     except AnexError as error:
         return error
     raise ValueError(f"{verdict} is no verdict")
+
+
+def _unpaid(balance: Balance, asked: Asked, card: PriceCard) -> PaymentRequired:
+    """The 402; of what has only input, with the tokens that the balance would cover (reference 004, embeddings)."""
+    error = balance.shortfall(asked.amount)
+    if asked.surface == "embeddings" and card.realtime and card.realtime.input:
+        error.extra["affordable_tokens"] = affordable_tokens(card.realtime.input, balance.available_nano)
+    return error
 
 
 def bound(*, body_bytes: int, messages: int, output_cap: int, context_tokens: int, media: Usage = NOTHING) -> Usage:

@@ -99,13 +99,15 @@ class Admission:
             asked = _under(request_key, asked)
         self._writer.take_room()
         try:
-            caller = await self._place((key_id, digest), asked, request_key)
+            caller = await self._place((key_id, digest), asked, request_key, card)
         except BaseException:
             self._writer.give_room_back()
             raise
         return Admitted(request_id, asked.source, caller, surface, card.model, amount, most, card, began, request_key)
 
-    async def _place(self, name: tuple[str, bytes], asked: Asked, request_key: RequestKey | None) -> Caller:
+    async def _place(
+        self, name: tuple[str, bytes], asked: Asked, request_key: RequestKey | None, card: PriceCard
+    ) -> Caller:
         caller, verdict = await self._answer(name, asked)
         for pause_s in LOOKS_S:
             if verdict is None or verdict["why"] not in _PASSING:
@@ -113,7 +115,7 @@ class Admission:
             await asyncio.sleep(pause_s)
             caller, verdict = await self._answer(name, asked)
         if verdict is not None:
-            raise requests.refusal(verdict, asked, caller, today=clock.now().date(), key=request_key)
+            raise requests.refusal(verdict, asked, caller, card=card, today=clock.now().date(), key=request_key)
         return caller
 
     async def _answer(self, name: tuple[str, bytes], asked: Asked) -> _Answer:

@@ -15,7 +15,7 @@ from realtime.decisions.calls import decide
 from realtime.embeddings.calls import embed
 from realtime.handling import endpoint
 from realtime.house import Patience
-from realtime.models.calls import native_models, provider_model, provider_models
+from realtime.models.calls import capable_model, capable_models, native_models, provider_model, provider_models
 from realtime.responses.protocol import RESPONSES
 
 log = logging.getLogger(__name__)
@@ -29,9 +29,11 @@ _CALLS: Final = (
     (r"^v1/models$", endpoint(provider_models, V1, "GET", "HEAD")),
     (r"^v1/models/(?P<model>.+)$", endpoint(provider_model, V1, "GET", "HEAD")),
     (r"^openai/v1/chat/completions$", endpoint(serve(CHAT), OPENAI_V1, "POST")),
+    (r"^openai/v1/responses$", endpoint(serve(RESPONSES), OPENAI_V1, "POST")),
+    (r"^openai/v1/completions$", endpoint(serve(COMPLETIONS), OPENAI_V1, "POST")),
     (r"^openai/v1/embeddings$", endpoint(embed, OPENAI_V1, "POST")),
-    (r"^openai/v1/models$", endpoint(provider_models, OPENAI_V1, "GET", "HEAD")),
-    (r"^openai/v1/models/(?P<model>.+)$", endpoint(provider_model, OPENAI_V1, "GET", "HEAD")),
+    (r"^openai/v1/models$", endpoint(capable_models, OPENAI_V1, "GET", "HEAD")),
+    (r"^openai/v1/models/(?P<model>.+)$", endpoint(capable_model, OPENAI_V1, "GET", "HEAD")),
     (r"^realtime/v1/embeddings$", endpoint(embed, REALTIME_V1, "POST")),
     (r"^realtime/v1/systemone$", endpoint(decide, REALTIME_V1, "POST")),
     (r"^realtime/v1/models$", endpoint(native_models, REALTIME_V1, "GET", "HEAD")),

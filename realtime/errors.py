@@ -4,8 +4,10 @@ from typing import Any, Final
 
 import orjson
 
+from accounts.plans import PlanLacks
 from anex.core import openai_errors
-from anex.core.errors import AnexError, AnswerTooSlow, PaymentRequired, TooManyRequests, UpstreamFailed
+from anex.core.errors import AnexError, AnswerTooSlow, InvalidRequest, PaymentRequired, TooManyRequests, UpstreamFailed
+from inference.backends import overflow
 from inference.backends.faults import Throttled, UpstreamError
 from inference.backends.retries import LONGEST_RETRY_AFTER_S
 from inference.requests.profiles import Profile
@@ -33,6 +35,10 @@ def worded(error: AnexError, profile: Profile) -> AnexError:
     """The error as a surface has it: what it calls a balance that is too low, and limits of requests at once."""
     if isinstance(error, PaymentRequired) and profile.unpaid is not PaymentRequired:
         return profile.unpaid(error.message, code=error.code, extra=error.extra)
+    if isinstance(error, PlanLacks) and profile.obeys_plans and not error.terms.may_generate:
+        return PlanLacks("api_generate", error.terms)
+    if error.code == overflow.CODE and error.param == "input" and profile.names_faults:
+        return InvalidRequest(error.message, code="input_too_long", param=error.param)
     if error.code in _FULL and not profile.names_faults:
         return TooManyRequests(error.message, retry_after=error.retry_after)
     return error

@@ -12,7 +12,6 @@ from accounts.services import keys
 from anex.core.asgi import App, ClientGone, Receive, Scope, Send
 from anex.core.errors import AnexError, InvalidRequest, Unprocessable
 from anex.core.money import format_credits
-from anex.core.retrying import Headers
 from anex.core.usage import Usage
 from billing import request_keys
 from billing.request_keys import Kind, RequestKey
@@ -57,6 +56,8 @@ def endpoint(handler: Handler, profile: Profile, *methods: str) -> App:
                 log.warning("%s: %s", exchange.request_id, error)
             if exchange.answered and not exchange.fills:
                 raise
+            if exchange.recorder and exchange.request_key:
+                told.extra.setdefault("idempotency_key", exchange.request_key.text)
             if exchange.request_key:
                 # What failed has given its key back by the time its client sends it again.
                 await house.till.settled(f"req:{exchange.request_id}")
@@ -83,7 +84,7 @@ async def read_request(
     key_id, _ = keys.credential(header)
     named: list[str] = []
     try:
-        raw = await exchange.body(lambda: _check_key(header, None), decodes=decodes)
+        raw = await exchange.body(lambda: _check_key(exchange, None), decodes=decodes)
         body = await aside(exchange.is_long, bodies.decode, raw, profile=exchange.profile)
         if exchange.profile.offered_as == "openai" and task != "decide":
             kind: Kind = "chat" if task == "chat" else "embeddings"
@@ -93,10 +94,10 @@ async def read_request(
             named[0] = model_names.base(named[0])
         offer = offers.find(named[0], task, profile=exchange.profile, servers=house.servers)
         if offer.model.organization is not None:
-            await _check_key(header, offer.model)
+            await _check_key(exchange, offer.model)
         return offer, await aside(exchange.is_long, read, body, offer.model, exchange.profile)
     except AnexError:
-        await _check_key(header, catalogue.get(named[0]) if named else None)
+        await _check_key(exchange, catalogue.get(named[0]) if named else None)
         raise
 
 
@@ -122,9 +123,11 @@ async def _request_key(
     return None
 
 
-async def _check_key(header: str | None, model: Model | None) -> None:
-    """Raise what is wrong with the key before what is wrong with the body; a foreign model does not exist."""
-    caller = await in_thread(keys.authenticate, header)
+async def _check_key(exchange: Exchange, model: Model | None) -> None:
+    """Raise what is wrong with key or plan before what is wrong with the body; a foreign model does not exist."""
+    caller = await in_thread(keys.authenticate, exchange.header(b"authorization"))
+    if exchange.profile.obeys_plans:
+        caller.plan.require_generate()
     if model is not None and not model.is_for(caller.organization_id):
         raise offers.unknown(model.id)
 
@@ -152,9 +155,9 @@ async def admit(exchange: Exchange, house: House, offer: Offer, *, surface: str,
     return meter
 
 
-def charged(nano: int) -> Headers:
-    """What an answer that is not streamed tells of its price, in credits."""
-    return [(b"x-anex-credits-charged", format_credits(nano).encode())]
+def tell_charge(exchange: Exchange, nano: int) -> None:
+    """Tell what an answer cost, in credits; one that was begun before it was there cannot."""
+    exchange.note(b"x-anex-credits-charged", format_credits(nano))
 
 
 def _check_routing(header: str | None) -> None:

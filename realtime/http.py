@@ -18,7 +18,7 @@ from anex.core.retrying import Headers, headers
 from billing.request_keys import RequestKey
 from inference.requests.profiles import Profile
 from realtime import errors
-from realtime.kept import Keeper
+from realtime.kept import Recorder
 from realtime.threads import LONG_BYTES, aside
 
 # All of a body has to be there by then.
@@ -41,7 +41,7 @@ Vouch = Callable[[], Awaitable[None]]
 class Exchange(asgi.Exchange):
     """A request to a surface and the answer to it; `is_long` is told once the body was read.
 
-    `request_key` is the idempotency key it comes under, `keeper` keeps its answer. With `fills` the answer was begun
+    `request_key` is the idempotency key it comes under, `recorder` keeps its answer. With `fills` the answer was begun
     before it was there.
     """
 
@@ -51,7 +51,7 @@ class Exchange(asgi.Exchange):
         self.is_long = False
         self.fills = False
         self.request_key: RequestKey | None = None
-        self.keeper: Keeper | None = None
+        self.recorder: Recorder | None = None
 
     def require_method(self, *methods: str) -> None:
         """Raise MethodNotAllowed (405)."""

@@ -74,8 +74,8 @@ class KeptAnswers:
         self._rests_until = clock.monotonic() + REST_S
 
 
-class Keeper:
-    """Keeps one answer, before it is settled: whoever sees that it is paid for finds it."""
+class Recorder:
+    """Keeps one answer that is paid for, before it is settled: whoever sees that it is paid for finds it."""
 
     def __init__(self, answers: KeptAnswers, source: str, *, seconds: int) -> None:
         self._answers = answers

@@ -125,14 +125,18 @@ class Meter:
             return requests.own_count(most, pieces=self._pieces)
         return requests.believed(self._reported, most)
 
-    def price_nano(self) -> int:
-        """What the request would be charged if it ended now, answered."""
-        return min(row_cost_nano(self.admitted.card, self.billed(), "realtime"), self.admitted.hold_nano)
+    def price_nano(self, *, refused: bool = False) -> int:
+        """What the request would be charged if it ended now, answered or refused."""
+        used = self._delivered() if refused else self.billed()
+        return min(row_cost_nano(self.admitted.card, used, "realtime"), self.admitted.hold_nano) if used else 0
+
+    def _delivered(self) -> Usage | None:
+        return self._kept and requests.believed(self._kept, self._most)
 
     def _used(self, status: Status) -> Usage | None:
         """What is paid for; None where nothing is."""
         if status in ("refused", "failed"):
-            return self._kept and requests.believed(self._kept, self._most)
+            return self._delivered()
         most, told, used = self._most, self._reported, self.billed()
         if told is None:
             if status == "left" and not self._pieces:

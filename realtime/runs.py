@@ -1,7 +1,9 @@
 """Answers that outlive the connection they were asked on: a resend of the request finds them."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections import Counter
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 R = TypeVar("R")
@@ -12,6 +14,7 @@ class Runs:
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._waiting: Counter[str] = Counter()
 
     def start(self, answer: Coroutine[Any, Any, R]) -> asyncio.Task[R]:
         """A task that ends with its work or with the process. Who waits for it must not cancel it."""
@@ -19,6 +22,18 @@ class Runs:
         self._tasks.add(task)
         task.add_done_callback(self._over)
         return task
+
+    @contextmanager
+    def waiting(self, source: str) -> Iterator[int]:
+        """Count as one more who waits for an answer; how many others do."""
+        others = self._waiting[source]
+        self._waiting[source] += 1
+        try:
+            yield others
+        finally:
+            self._waiting[source] -= 1
+            if not self._waiting[source]:
+                del self._waiting[source]
 
     async def close(self) -> None:
         """Give up what still runs."""

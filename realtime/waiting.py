@@ -21,6 +21,8 @@ from realtime.kept import Kept
 
 R = TypeVar("R")
 
+# Connections of one process that wait for the same answer.
+MOST_WAITING: Final = 8
 _FIRST_LOOK_S: Final = 0.02
 _LOOK_S: Final = 1.0
 
@@ -57,14 +59,18 @@ async def kept_alive(exchange: Exchange, house: House, work: Awaitable[R], fille
 async def join(exchange: Exchange, house: House, taken: KeyTaken, filler: Filler) -> Kept | None:
     """The answer to the request that has the key, None where it ended without one and the key may be free again.
 
-    Raises `taken` where that request was paid for and its answer is not kept, and as `kept_alive`.
+    Raises `taken` where that request was paid for and its answer is not kept, or too many wait for it, and as
+    `kept_alive`.
     """
     if taken.is_open:
-        task = house.runs.start(_settled(house, taken.source))
-        try:
-            await kept_alive(exchange, house, task, filler)
-        finally:
-            task.cancel()
+        with house.runs.waiting(taken.source) as others:
+            if others >= MOST_WAITING:
+                raise taken
+            task = house.runs.start(_settled(house, taken.source))
+            try:
+                await kept_alive(exchange, house, task, filler)
+            finally:
+                task.cancel()
     if kept := await house.kept.get(taken.source):
         return kept
     if not taken.is_open:

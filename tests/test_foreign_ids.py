@@ -13,7 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.services import invitations
 from anex.core import clock
-from billing.services import topups
+from billing.services import holds, topups
 from jobs.selectors import inputs
 from tests.console import scenes
 from tests.factories import actor_of, grant_credits, make_input, make_key, make_organization, make_user
@@ -86,6 +86,8 @@ API = [
     ("get", "/v1/files/{file}"),
     ("get", "/v1/batches/{batch}"),
     ("post", "/v1/batches/{batch}/cancel"),
+    ("get", "/v1/jobs/{turn}"),
+    ("get", "/openai/v1/jobs/{turn}"),
 ]
 UNKNOWN = {
     name: NOWHERE for name in ("organization", "invitation", "job", "input", "payment", "endpoint", "delivery")
@@ -96,6 +98,7 @@ UNKNOWN = {
     "month": "1999-01",
     "batch": "batch_" + "0" * 32,
     "file": "file-" + "0" * 32,
+    "turn": "0" * 32,
 }
 FIELDS = {"role": "admin", "overlap": "24", "name": "x", "url": "https://example.com"}
 # What names nothing of an organization's: a secret that is its own proof, and a gateway.
@@ -117,6 +120,7 @@ def foreign(served):
     grant_credits(globex)
     a_month_that_only_globex_has()
     topups.start(organization_id=globex.pk, topup_id=payment, cents=2_000, save_method=False, actor=actor_of(grace))
+    holds.place(organization_id=globex.pk, source=f"req:{'1' * 32}", amount_nano=1, actor=actor_of(grace))
     source, endpoint = make_input(globex), scenes.endpoint(globex)
     batch = batches.make(stages.quoted(globex))
     return {
@@ -133,6 +137,7 @@ def foreign(served):
         "month": "2026-01",
         "batch": f"batch_{batch.pk.hex}",
         "file": f"file-{batch.input_id.hex}",
+        "turn": "1" * 32,
     }
 
 

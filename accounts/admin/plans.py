@@ -15,7 +15,7 @@ from unfold.widgets import (
 )
 
 from accounts.models import Plan
-from accounts.plans import MAX_BURST, MAX_OUTPUT_TOKENS, SURFACES, PlanTerms
+from accounts.plans import MAX_BURST, MAX_HISTORY_BYTES, MAX_OUTPUT_TOKENS, SURFACES, PlanTerms
 from accounts.services import plans
 from anex.core.actors import Actor
 from anex.core.errors import AnexError
@@ -46,7 +46,14 @@ class PlanForm(ReasonForm):
         widget=UnfoldAdminIntegerFieldWidget,
         help_text="The longest answer. Empty is the model’s.",
     )
-    field_order = ("slug", "name", "surfaces", "burst", "max_output_tokens", "reason")
+    history_budget_bytes = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MAX_HISTORY_BYTES,
+        widget=UnfoldAdminIntegerFieldWidget,
+        help_text="How many bytes of a conversation are sent to the model under /openai/v1. Empty is all of it.",
+    )
+    field_order = ("slug", "name", "surfaces", "burst", "max_output_tokens", "history_budget_bytes", "reason")
 
 
 class NewPlanForm(PlanForm):
@@ -59,8 +66,8 @@ class NewPlanForm(PlanForm):
 class PlanAdmin(ReadOnlyAdmin):
     """What is sold to whom: surfaces, burst and output ceiling."""
 
-    list_display = ("name", "slug", "is_default", "surfaces", "burst", "max_output_tokens")
-    fields = ("slug", "name", "is_default", "surfaces", "burst", "max_output_tokens")
+    list_display = ("name", "slug", "is_default", "surfaces", "burst", "max_output_tokens", "history_budget_bytes")
+    fields = ("slug", "name", "is_default", "surfaces", "burst", "max_output_tokens", "history_budget_bytes")
     search_fields = ("name", "slug")
     ordering = ("name",)
     actions_list = ("new",)
@@ -115,4 +122,11 @@ class PlanAdmin(ReadOnlyAdmin):
 
 
 def _terms(slug: str, form: dict[str, Any]) -> PlanTerms:
-    return PlanTerms(slug, form["name"], frozenset(form["surfaces"]), form["burst"], form["max_output_tokens"])
+    return PlanTerms(
+        slug,
+        form["name"],
+        frozenset(form["surfaces"]),
+        form["burst"],
+        form["max_output_tokens"],
+        form["history_budget_bytes"],
+    )

@@ -9,7 +9,7 @@ from django.db.models.functions import JSONObject
 from accounts.models import ApiKey, Organization, Plan
 from accounts.plans import DEFAULT_PLAN, PlanTerms
 
-_COLUMNS = ("slug", "name", "surfaces", "burst", "max_output_tokens")
+_COLUMNS = ("slug", "name", "surfaces", "burst", "max_output_tokens", "history_budget_bytes")
 
 
 def of(organization_id: UUID) -> PlanTerms:

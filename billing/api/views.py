@@ -1,4 +1,4 @@
-"""`GET /v1/usage` and `GET /v1/balance`, readable with any key of the organization."""
+"""`GET /v1/usage`, `GET /v1/balance` and `GET /v1/plans`, readable with any key of the organization."""
 
 from typing import Any, cast
 from uuid import UUID
@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.callers import Caller
+from accounts.selectors import plans
 from anex.core import clock
 from anex.core.money import credits
 from billing import usage
@@ -53,6 +54,27 @@ class BalanceView(OpenAIView):
                 "currency": "usd",
             }
         )
+
+
+class PlansView(OpenAIView):
+    """The plan that binds the key (reference 004): the one its organization is on; those of others are not told."""
+
+    def get(self, request: Request) -> Response:
+        """A list of one."""
+        plan = plans.of(_organization(request))
+        interactive = {"burst": plan.burst if plan.may_generate else 0}
+        entry = {
+            "id": plan.slug,
+            "object": "plan",
+            "name": plan.name,
+            "surfaces": plan.sorted_surfaces,
+            "limits": {
+                "api": {"may_generate": plan.may_generate, "interactive": interactive},
+                "max_output_tokens": plan.max_output_tokens,
+                "history_budget_bytes": plan.history_budget_bytes,
+            },
+        }
+        return Response({"object": "list", "data": [entry]})
 
 
 def _organization(request: Request) -> UUID:

@@ -10,9 +10,9 @@ from typing import Final
 import orjson
 
 from inference.refusals import expected, row_error, shortened
-from inference.requests.envelope import PATHS, decode_line, is_shallow, open_line
+from inference.requests.envelope import URLS, decode_line, is_shallow, open_line
 
-URLS: Final = {task: f"/v1{path}" for task, path in PATHS.items()}
+EVERY_URL: Final = tuple(url for urls in URLS.values() for url in urls)
 
 # Of a model; a longer name is nobody's.
 _LONGEST_ID: Final = 64
@@ -31,7 +31,7 @@ class Target:
 def target_of(line: bytes) -> Target:
     """The target of a file that begins with this line, or a `RowError`."""
     url = _url_of(line)
-    _, body = open_line(line, url=url)
+    _, _, body = open_line(line, urls=(url,))
     model = body.get("model")
     if type(model) is not str:
         raise expected("a string", model, "body.model")
@@ -72,7 +72,7 @@ def reader(target: Target) -> Reader:
 def _exact(line: bytes, target: Target) -> str:
     if (found := _url_of(line)) != target.url:
         raise row_error("other_url", "url", found=found, url=target.url)
-    custom_id, body = open_line(line, url=target.url)
+    _, custom_id, body = open_line(line, urls=(target.url,))
     model = body.get("model")
     if type(model) is not str:
         raise expected("a string", model, "body.model")
@@ -85,6 +85,6 @@ def _url_of(line: bytes) -> str:
     url = decode_line(line).get("url")
     if url is None:
         raise row_error("missing", "url")
-    if url not in URLS.values():
-        raise row_error("unknown_url", "url", urls=", ".join(URLS.values()))
+    if url not in EVERY_URL:
+        raise row_error("unknown_url", "url", urls=", ".join(EVERY_URL))
     return str(url)

@@ -35,6 +35,7 @@ _NAMED: Final = {
     "no_formats": "response_format_unsupported",
     "format_beside_tools": "response_format_unsupported",
     "token_ids": "input_invalid",
+    "text_too_long": "input_too_long",
 }
 
 

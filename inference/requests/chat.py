@@ -23,7 +23,8 @@ _ANSWER: Final = ("id", "object", "created", "model", "usage")
 class ChatRow(msgspec.Struct, frozen=True):
     """A checked row. Settings are the effective ones: the row's own, else the job's, else None (the model's).
 
-    `media` holds the pictures and clips whose places are marked in `messages`, in the same order.
+    `media` holds the pictures and clips whose places are marked in `messages`, in the same order. `url` names the
+    protocol of its answer, which repeats the `echo` of the request.
     """
 
     custom_id: str
@@ -33,6 +34,8 @@ class ChatRow(msgspec.Struct, frozen=True):
     temperature: float | None
     own: OwnSettings | None = None
     media: tuple[MediaPart, ...] = ()
+    url: str = "/v1/chat/completions"
+    echo: Any = None
 
 
 def read(custom_id: str, body: dict[str, Any], *, model: Model, options: RowOptions) -> ChatRow:

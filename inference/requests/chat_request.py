@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import orjson
 from msgspec import Struct
+from msgspec.structs import replace
 
 from anex.core.errors import InvalidRequest
 from inference.catalogue.schema import Model
@@ -71,6 +72,11 @@ def read(body: dict[str, Any], *, model: Model, profile: Profile) -> ChatRequest
         raise refused(error, profile) from None
     except InvalidRequest as error:
         raise malformed(error, profile) from None
+
+
+def within(request: ChatRequest, most_tokens: int) -> ChatRequest:
+    """The request with an answer of at most so many tokens."""
+    return replace(request, max_tokens=min(request.max_tokens or most_tokens, most_tokens))
 
 
 def check_schemas(request: ChatRequest, profile: Profile) -> None:

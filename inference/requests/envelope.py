@@ -4,17 +4,24 @@ from typing import Any, Final
 
 import orjson
 
+from inference.catalogue.schema import Task
 from inference.refusals import RowError, expected, row_error
 
 # The route below a server's base URL that answers rows of a task; a line names it after /v1.
 PATHS: Final = {"chat": "/chat/completions", "embed": "/embeddings", "decide": "/systemone"}
+# What the lines of an OpenAI batch may name for a model of a task: a chat is asked in each of OpenAI's text protocols.
+URLS: Final[dict[Task, tuple[str, ...]]] = {
+    "chat": ("/v1/chat/completions", "/v1/responses", "/v1/completions"),
+    "embed": ("/v1/embeddings",),
+    "decide": ("/v1/systemone",),
+}
 # The writer of JSON stops at 254 levels; a row this shallow cannot come near it.
 _SURELY_SHALLOW = 200
 _BOM = b"\xef\xbb\xbf"
 
 
-def open_line(line: bytes, *, url: str) -> tuple[str, dict[str, Any]]:
-    """The custom_id and the body of a line that targets `url`, or a `RowError` (reference 001, the input file).
+def open_line(line: bytes, *, urls: tuple[str, ...]) -> tuple[str, str, dict[str, Any]]:
+    """The url, custom_id and body of a line that targets one of `urls`, or a `RowError` (reference 001, input file).
 
     A JSON key given twice counts with its last value.
     """
@@ -26,12 +33,13 @@ def open_line(line: bytes, *, url: str) -> tuple[str, dict[str, Any]]:
         raise row_error("empty", "custom_id")
     if request.get("method") != "POST":
         raise row_error("invalid_method" if "method" in request else "missing", "method")
-    if request.get("url") != url:
-        raise row_error("invalid_url" if "url" in request else "missing", "url", url=url)
+    url = request.get("url")
+    if url not in urls:
+        raise row_error("invalid_url" if "url" in request else "missing", "url", url=" or ".join(urls))
     body = request.get("body")
     if type(body) is not dict:
         raise expected("an object", body, "body")
-    return custom_id, body
+    return url, custom_id, body
 
 
 def decode_line(line: bytes) -> dict[str, Any]:

@@ -16,6 +16,7 @@ class RowProfile:
     """The rules in which the kinds of files differ; everything else about a row is the same.
 
     With `keeps_own_settings` a chat row's own output cap, sampling and `reasoning` count; without, they are the job's.
+    With `takes_protocols` a chat row may be asked in each of OpenAI's text protocols, which its url names.
     `default_cap` is the output cap in tokens of a row that names none.
     """
 
@@ -23,6 +24,7 @@ class RowProfile:
     max_line_bytes: int
     keeps_own_settings: bool = False
     checks_model: bool = False
+    takes_protocols: bool = False
     default_cap: int | None = None
 
 
@@ -32,6 +34,7 @@ OPENAI: Final = RowProfile(
     max_line_bytes=32 * 1024 * 1024,
     keeps_own_settings=True,
     checks_model=True,
+    takes_protocols=True,
     default_cap=4096,
 )
 PROFILES: Final = {profile.name: profile for profile in (NATIVE, OPENAI)}
@@ -52,6 +55,9 @@ class Profile:
 
     With `keeps_promises` a forced call that was not made and a form that was not kept are 422, and thinking written
     into an answer, or sent back for a question that is settled, is no part of it.
+
+    With `obeys_plans` a plan bounds how much of a conversation is sent on, and one under which nothing is answered at
+    once refuses every request.
 
     A chat ends after `turn_s` seconds as by its cap; None for no such end. What is not streamed ends after `answer_s`
     seconds; with `commits_early` its head is sent while it is awaited. `derives_keys` gives a request without an
@@ -78,6 +84,7 @@ class Profile:
     max_body_bytes: int = 32 * 1024 * 1024
     turn_s: int | None = None
     answer_s: int = 280
+    obeys_plans: bool = False
     commits_early: bool = False
     derives_keys: bool = False
     tells_charge: bool = False
@@ -111,6 +118,7 @@ OPENAI_V1: Final = Profile(
     most_inputs=2048,
     max_body_bytes=1024 * 1024,
     turn_s=800,
+    obeys_plans=True,
     commits_early=True,
     derives_keys=True,
     tells_charge=True,

@@ -43,7 +43,14 @@ def call_item(item_id: str, call: Mapping[str, Any], *, status: str = "completed
 
 
 def response(
-    *, answer_id: str, created: int, model_id: str, echo: Echo, output: list[Item], reason: str | None, **more: Any
+    *,
+    answer_id: str,
+    created: int | None,
+    model_id: str,
+    echo: Echo,
+    output: list[Item],
+    reason: str | None,
+    **more: Any,
 ) -> dict[str, Any]:
     """A response; `reason` is why the answer ended, as a chat says it, None while it has not. `more` goes over it."""
     status = "in_progress" if reason is None else "incomplete" if reason in _CUT else "completed"
@@ -83,9 +90,9 @@ def usage_of(usage: Mapping[str, Any]) -> dict[str, Any]:
 
 def as_response(chat: dict[str, Any], echo: Echo) -> dict[str, Any]:
     """A whole chat answer as a response."""
-    name = chat["id"].removeprefix("chatcmpl-").removeprefix(ID_PREFIX)
+    name = str(chat.get("id", "")).removeprefix("chatcmpl-").removeprefix(ID_PREFIX)
     choice = chat["choices"][0]
-    message, reason = choice["message"], choice["finish_reason"] or "stop"
+    message, reason = choice["message"], choice.get("finish_reason") or "stop"
     output: list[Item] = []
     if thought := message.get("reasoning_content"):
         output.append(reasoning_item(f"rs_{name}{len(output)}", thought))
@@ -97,6 +104,12 @@ def as_response(chat: dict[str, Any], echo: Echo) -> dict[str, Any]:
         output.append(call_item(f"{'ctc' if 'custom' in call else 'fc'}_{name}{len(output)}", call))
     if output and output[-1]["type"] != "reasoning":
         output[-1]["status"] = item_status(reason)
-    named: dict[str, Any] = {"answer_id": f"{ID_PREFIX}{name}", "created": chat["created"], "model_id": chat["model"]}
-    usage = usage_of(chat["usage"]) if chat.get("usage") else None
-    return response(**named, echo=echo, output=output, reason=reason, usage=usage)
+    return response(
+        answer_id=f"{ID_PREFIX}{name}",
+        created=chat.get("created"),
+        model_id=chat["model"],
+        echo=echo,
+        output=output,
+        reason=reason,
+        usage=usage_of(chat["usage"]) if chat.get("usage") else None,
+    )

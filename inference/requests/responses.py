@@ -14,10 +14,10 @@ _OWN: Final = frozenset(
     {"input", "instructions", "background", "include", "max_output_tokens", "max_tool_calls", "reasoning", "text"}
     | {"tools", "tool_choice", "top_logprobs", "truncation", *_STORED}
 )
+_SUMMARIES: Final = ("summary", "generate_summary")
 _LOGPROBS: Final = "message.output_text.logprobs"
 _NAMES: Final = {
     "max_tokens": "max_output_tokens",
-    "reasoning_effort": "reasoning.effort",
     "logprobs": "include",
     "response_format": "text.format",
     "response_format.json_schema": "text.format",
@@ -90,24 +90,20 @@ def _text(text: object) -> dict[str, Any]:
 
 
 def _reasoning(reasoning: object) -> dict[str, Any]:
-    """The effort, and what else a chat's `reasoning` takes. Thinking is told whole, whatever summary is asked."""
+    """What a chat's `reasoning` takes. Thinking is told whole, whatever summary is asked."""
     if reasoning is None:
         return {}
     if not isinstance(reasoning, dict):
         raise row_error("wrong_type", "body.reasoning", expected="an object")
-    rest = {
-        name: value
-        for name, value in reasoning.items()
-        if name not in ("effort", "summary", "generate_summary") and value is not None
-    }
-    return {"reasoning_effort": reasoning.get("effort")} | ({"reasoning": rest} if rest else {})
+    asked = {name: value for name, value in reasoning.items() if name not in _SUMMARIES and value is not None}
+    return {"reasoning": asked} if asked else {}
 
 
 def _logprobs(body: dict[str, Any]) -> dict[str, Any]:
     include, most = body.get("include"), body.get("top_logprobs")
     if include is not None and not isinstance(include, list):
         raise expected("an array of strings", include, "body.include")
-    if _LOGPROBS not in (include or ()) and not most:
+    if _LOGPROBS not in (include or ()) and (most is None or (type(most) is int and most == 0)):
         return {}
     return {"logprobs": True, "top_logprobs": most}
 

@@ -9,11 +9,11 @@ from inference.catalogue.schema import Model
 from inference.media.parts import MediaPart
 from inference.media.rates import context_tokens
 from inference.refusals import RowError, expected, row_error
-from inference.requests import chat, decision_answers, decisions, embeddings
+from inference.requests import chat, decision_answers, decisions, embeddings, protocols
 from inference.requests.chat import ChatRow
 from inference.requests.decisions import DecisionRow
 from inference.requests.embeddings import EmbeddingRow
-from inference.requests.envelope import PATHS, open_line
+from inference.requests.envelope import PATHS, URLS, open_line
 from inference.requests.options import RowOptions
 
 __all__ = ["PATHS", "ChatRow", "DecisionRow", "EmbeddingRow", "Row", "RowError", "RowOptions", "parse", "upstream_body"]
@@ -23,14 +23,15 @@ Row = ChatRow | EmbeddingRow | DecisionRow
 
 def parse(line: bytes, *, model: Model, options: RowOptions) -> Row:
     """The row a line holds for a model, or a `RowError` (reference 001, the input file)."""
-    custom_id, body = open_line(line, url=f"/v1{PATHS[model.task]}")
+    urls = URLS[model.task] if options.profile.takes_protocols else (f"/v1{PATHS[model.task]}",)
+    url, custom_id, body = open_line(line, urls=urls)
     if options.profile.checks_model:
         _check_model(body.get("model"), model)
     if model.task == "embed":
         return embeddings.read(custom_id, body, model=model, options=options)
     if model.task == "decide":
         return decisions.read(custom_id, body, model=model)
-    return chat.read(custom_id, body, model=model, options=options)
+    return protocols.read(custom_id, body, url=url, model=model, options=options)
 
 
 def output_cap(row: Row, job_cap: int) -> int:
@@ -63,7 +64,9 @@ def media_of(row: Row) -> tuple[MediaPart, ...]:
 
 def content_at(row: Row) -> str:
     """Where a line holds what a row is about, as its path."""
-    return {ChatRow: "body.messages", EmbeddingRow: "body.input", DecisionRow: "body.state"}[type(row)]
+    if isinstance(row, ChatRow):
+        return protocols.content_at(row)
+    return "body.input" if isinstance(row, EmbeddingRow) else "body.state"
 
 
 def context_of(row: Row, model: Model) -> int:

@@ -42,17 +42,21 @@ def shared(body: Mapping[str, Any], *, own: Collection[str], refuses_unknown: bo
     return kept
 
 
+def named(path: str, names: Mapping[str, str]) -> str:
+    """What stands at a path of the chat body, by its path in the request."""
+    stem = path
+    while stem not in names:
+        stem = stem[: max(stem.rfind("."), stem.rfind("["), 0)]
+        if not stem:
+            return path
+    return names[stem] + path.removeprefix(stem)
+
+
 def rename(error: AnexError, names: Mapping[str, str], *, prefix: str = "") -> None:
     """Let a refusal of the chat body name the field as it was written; `prefix` stands before both paths."""
     param = error.param
     if not names or param is None or not param.startswith(prefix):
         return
-    path = param.removeprefix(prefix)
-    stem = path
-    while stem not in names:
-        stem = stem[: max(stem.rfind("."), stem.rfind("["), 0)]
-        if not stem:
-            return
-    written = prefix + names[stem] + path.removeprefix(stem)
+    written = prefix + named(param.removeprefix(prefix), names)
     error.message = error.message.replace(param, written)
     error.param = written

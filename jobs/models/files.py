@@ -29,6 +29,7 @@ class File(models.Model):
     purpose = models.CharField(max_length=20, choices=Purpose.choices)
     input = models.OneToOneField(Input, on_delete=models.PROTECT, null=True, related_name="file")
     model_id = models.CharField(max_length=64, blank=True, help_text="What every line of an uploaded file names")
+    url = models.CharField(max_length=40, blank=True, help_text="What every line names; empty of older files")
     job = models.ForeignKey(Job, on_delete=models.CASCADE, null=True, related_name="files")
     part = models.CharField(max_length=10, choices=Part.choices, blank=True)
     key = models.CharField(max_length=200, blank=True)

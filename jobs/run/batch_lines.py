@@ -20,6 +20,9 @@ _NOT_RUN: Final = {
 }
 
 
+_UNMET_STATUS: Final = 422
+
+
 class _Response(msgspec.Struct):
     status_code: int
     body: msgspec.Raw
@@ -46,14 +49,14 @@ class BatchLine:
 def finished(job_id: UUID, row: int, line: bytes) -> BatchLine:
     """The line of a request that was run; `row` is its place in the file, `line` its native result line.
 
-    One that failed has an error: the model refused it, no attempt succeeded, or its answer breaks its format, which is
-    delivered beside the error.
+    One that failed has an error: the model refused it, no attempt succeeded, or its answer breaks its format. That has
+    the status it has when it is answered at once (reference 004), and the answer is delivered beside the error.
     """
     native = _decode(line)
     request_id, response = f"{job_id.hex}{row:06x}".encode(), b"null"
     if native.response is not None:
         response = b'{"status_code":%d,"request_id":"%b","body":%b}' % (
-            native.response.status_code,
+            _UNMET_STATUS if native.error_type == "response_format_unmet" else native.response.status_code,
             request_id,
             bytes(native.response.body),
         )

@@ -10,7 +10,7 @@ from anex.core.usage import Usage
 from billing import pricing
 from inference.backends.answers import Answer
 from inference.backends.usage import read_reasoning
-from inference.requests import chat, decision_answers, embeddings
+from inference.requests import chat, decision_answers, embeddings, protocols
 from inference.requests import rows as requests
 from inference.requests.schema_process import answer_fault
 from jobs.run.outcomes import Count, Outcome, answered, refused
@@ -50,6 +50,7 @@ async def judge(
             count = "truncated"
         elif request.response_format and (error := await _format_error(request.response_format, body)):
             count = "format_error"
+        body = protocols.shape(request, body)
     return answered(
         row,
         request.custom_id,

@@ -60,11 +60,6 @@ class Owner(NamedTuple):
     share: int = 1
     priority: int = USUAL_PRIORITY
 
-    @property
-    def share_of(self) -> tuple[UUID, int]:
-        """The organization and which of its shares."""
-        return self.organization_id, self.share
-
 
 NOBODY: Final = Owner(UUID(int=0), UUID(int=0))
 
@@ -150,6 +145,7 @@ class Window:
         self._waiting: list[_Waiting] = []
         self._of_organization: Counter[UUID] = Counter()
         self._of_job: Counter[UUID] = Counter()
+        self._looking = self._asked_meanwhile = False
         self._unsettled = 0
         self._fetched = 0
         self.turns = Turns()
@@ -174,8 +170,8 @@ class Window:
 
     def look_again(self) -> None:
         """Have everyone who waits look whether there is a place, or whether they are halted."""
-        while self._wake():
-            pass
+        while waiting := self._take_next():
+            waiting.future.set_result(None)
 
     async def acquire(
         self,
@@ -200,16 +196,17 @@ class Window:
     def settle(self, rows: int) -> None:
         """So many rows are durable, or are left for later: a kill does not lose them any more."""
         self._unsettled -= rows
-        self.look_again()
+        self._wake()
 
     async def find(
         self, look: Callable[[], _Load | None], *, owner: Owner, halted: Callable[[], bool], first: bool
     ) -> _Load | None:
         """Wait until `look` finds a server and count the row in there; None once `halted` says so.
 
-        Whoever comes anew stands behind those who wait.
+        Whoever comes anew stands behind those who wait. Whoever is let in has the time to ask for the next row before
+        another place is given: else those who wait would only alternate, whatever they are due.
         """
-        waiting = self._waiting_again if first else self._waiting
+        loop, waiting = asyncio.get_running_loop(), self._waiting_again if first else self._waiting
         stands_behind = bool(waiting) and not first
         while not halted():
             load = None if stands_behind else look()
@@ -217,16 +214,20 @@ class Window:
                 load.in_flight += 1
                 self._of_organization[owner.organization_id] += 1
                 self._of_job[owner.job_id] += 1
-                self._wake()
+                loop.call_soon(self._wake)
                 return load
-            future = asyncio.get_running_loop().create_future()
+            if self._asked_meanwhile and not stands_behind:
+                self._wake()  # what is too large for now keeps nobody else from looking
+            future = loop.create_future()
             waiting.append(_Waiting(owner, future))
             stands_behind = False
             try:
                 await future
             except asyncio.CancelledError:
+                self._looking = False
                 self._wake()
                 raise
+            self._looking = False
         self._wake()
         return None
 
@@ -277,28 +278,34 @@ class Window:
                 del counter[key]
         self._wake()
 
-    def _wake(self) -> bool:
-        """Let the next one that waits look again; False when nobody waits."""
+    def _wake(self) -> None:
+        """Let the next one that waits look again, once the one before it has looked."""
+        self._asked_meanwhile = self._looking
+        if not self._looking and (waiting := self._take_next()):
+            self._looking = True
+            waiting.future.set_result(None)
+
+    def _take_next(self) -> _Waiting | None:
         for waiting in (self._waiting_again, self._waiting):
             while waiting:
                 next_one = waiting[0] if len(waiting) == 1 or waiting is self._waiting_again else self._next(waiting)
                 waiting.remove(next_one)
                 if not next_one.future.done():
-                    next_one.future.set_result(None)
-                    return True
-        return False
+                    return next_one
+        return None
 
     def _next(self, waiting: Sequence[_Waiting]) -> _Waiting:
         """Whose turn it is; whoever came first where nothing else decides, so that priorities never do between two
         organizations."""
         if len(waiting) == 1:
             return waiting[0]
-        whose = min(waiting, key=self._load_of_share).owner
+        in_flight = self._of_organization.get
+        loads = [in_flight(one.owner.organization_id, 0) / one.owner.share for one in waiting]
+        whose = waiting[loads.index(min(loads))].owner
         own = [one for one in waiting if one.owner.share_of == whose.share_of]
+        if len(own) == 1:
+            return own[0]
         return min(own, key=lambda one: (-one.owner.priority, self._of_job[one.owner.job_id]))
-
-    def _load_of_share(self, waiting: _Waiting) -> float:
-        return self._of_organization[waiting.owner.organization_id] / waiting.owner.share
 
     def _free(self, size_bytes: int, again: bool) -> _Load | None:
         if not again and (self._again >= max(1, self.size) or self._unsettled >= self.size + UNSETTLED_ROWS):

@@ -61,9 +61,12 @@ def write_batch(store: Store, job: Job, go_on: GoOn) -> Written:
     with ExitStack() as files:
         writers = [files.enter_context(store.writer(keys.result(job.pk))) for _ in range(2)]
         rows = [0, 0]
-        for line in _batch_lines(store, job, go_on):
-            writers[line.failed].write(line.text)
-            rows[line.failed] += 1
+        for chunk in _chunks(job.pk, go_on):
+            lines = list(_batch_lines(store, job, chunk))
+            for failed, writer in enumerate(writers):
+                texts = [line.text for line in lines if line.failed == failed]
+                writer.write(b"".join(texts))
+                rows[failed] += len(texts)
     output, errors = (_kept(store, writer.stored, count) for writer, count in zip(writers, rows, strict=True))
     return Written(output, rows[0], errors)
 
@@ -110,16 +113,15 @@ def _merged(store: Store, job_id: UUID, go_on: GoOn) -> Iterator[tuple[int, byte
             yield chunk.first_row + row, line
 
 
-def _batch_lines(store: Store, job: Job, go_on: GoOn) -> Iterator[BatchLine]:
-    for chunk in _chunks(job.pk, go_on):
-        finished = dict(_finished(store, chunk))
-        ids = _custom_ids(store, job, chunk) if len(finished) < chunk.row_count else []
-        for row in range(chunk.row_count):
-            place = chunk.first_row + row
-            if row in finished:
-                yield batch_lines.finished(job.pk, place, finished[row])
-            elif row < len(ids):
-                yield batch_lines.not_run(job.pk, place, ids[row], stop_reason=job.stop_reason)
+def _batch_lines(store: Store, job: Job, chunk: Chunk) -> Iterator[BatchLine]:
+    finished = dict(_finished(store, chunk))
+    ids = _custom_ids(store, job, chunk) if len(finished) < chunk.row_count else []
+    for row in range(chunk.row_count):
+        place = chunk.first_row + row
+        if row in finished:
+            yield batch_lines.finished(job.pk, place, finished[row])
+        elif row < len(ids):
+            yield batch_lines.not_run(job.pk, place, ids[row], stop_reason=job.stop_reason)
 
 
 def _custom_ids(store: Store, job: Job, chunk: Chunk) -> list[str]:

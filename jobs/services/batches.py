@@ -13,7 +13,8 @@ from anex.core.actors import Actor
 from anex.core.errors import Conflict, InvalidRequest, NotFound, Unprocessable
 from billing.selectors import balances
 from inference.catalogue import Model
-from inference.requests.batch_lines import URLS
+from inference.requests.batch_lines import EVERY_URL
+from inference.requests.envelope import URLS
 from inference.requests.options import RowOptions
 from inference.requests.profiles import OPENAI
 from jobs.batch_status import WINDOW, shown
@@ -24,7 +25,7 @@ from jobs.services import cancellations, residency, submissions
 from jobs.storage import keys
 from jobs.urgency import USUAL_WINDOW, Urgency
 
-ENDPOINTS = tuple(URLS.values())
+ENDPOINTS = EVERY_URL
 _STOPPED = ("cancelling", "cancelled")
 _RUNNING = tuple(status for status in Status if status not in (*TERMINAL, Status.FINALIZING, Status.CANCELLING))
 
@@ -61,7 +62,7 @@ def create(
     residency.require_here(file.region)
     require_model(file.model_id)
     model = _model(file)
-    if asked.endpoint != (url := URLS[model.task]):
+    if asked.endpoint != (url := file.url or URLS[model.task][0]):
         raise InvalidRequest(f"endpoint must be the url of the file's requests, which is {url}.", param="endpoint")
     urgency = _urgency(model, asked.completion_window)
     balances.require_positive(organization_id)

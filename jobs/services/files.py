@@ -6,13 +6,14 @@ from uuid import UUID
 from accounts.services import audit
 from anex.core import clock
 from anex.core.actors import Actor
+from inference.requests.batch_lines import Target
 from jobs.models import File, Input, Job
 from jobs.services.endings import DATA_KEPT
 from jobs.services.inputs import JSONL, RETENTION
 from jobs.storage.interface import Stored
 
 
-def create(*, file_id: UUID, organization_id: UUID, region: str, model_id: str, stored: Stored, actor: Actor) -> File:
+def create(*, file_id: UUID, organization_id: UUID, region: str, target: Target, stored: Stored, actor: Actor) -> File:
     """The file and the ready input of an object whose lines were checked; both have this id.
 
     Call it in a transaction; the name is in the store by then.
@@ -37,7 +38,8 @@ def create(*, file_id: UUID, organization_id: UUID, region: str, model_id: str, 
         region=region,
         purpose=File.Purpose.BATCH,
         input=source,
-        model_id=model_id,
+        model_id=target.model,
+        url=target.url,
         size_bytes=stored.size,
         created_at=now,
         expires_at=now + RETENTION,

@@ -16,6 +16,7 @@ from anex.core import clock
 from anex.core.actors import Actor
 from anex.core.errors import TooManyRequests, Unavailable
 from billing.selectors import balances
+from inference.requests.batch_lines import Target
 from jobs.models import File, FileUpload
 from jobs.services import files, residency
 from jobs.storage import keys, store
@@ -57,7 +58,7 @@ def renew(upload_id: UUID) -> bool:
     return bool(FileUpload.objects.filter(pk=upload_id).update(lapses_at=clock.now() + LEASE))
 
 
-def complete(upload: FileUpload, *, name: str, model_id: str, stored: Stored, actor: Actor) -> File:
+def complete(upload: FileUpload, *, name: str, target: Target, stored: Stored, actor: Actor) -> File:
     """Make the file of a place whose object is checked and stored, and free the place.
 
     Raises Unavailable where the place was given up meanwhile, StoreUnavailable.
@@ -71,7 +72,7 @@ def complete(upload: FileUpload, *, name: str, model_id: str, stored: Stored, ac
             file_id=upload.pk,
             organization_id=upload.organization_id,
             region=upload.region,
-            model_id=model_id,
+            target=target,
             stored=stored,
             actor=actor,
         )

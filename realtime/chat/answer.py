@@ -18,7 +18,7 @@ from inference.requests.chat_request import ChatRequest
 from inference.requests.translation import rename
 from realtime import errors, media, sse
 from realtime.chat.events import EventStream
-from realtime.chat.keeping import Keeper
+from realtime.chat.promised import Promised
 from realtime.chat.protocol import Head, Protocol
 from realtime.chat.reading import Delta, Reader
 from realtime.chat.usage import usage_object
@@ -61,7 +61,7 @@ class Answer:
         self._posed = posed
         self._asked = posed.chat
         self._meter = meter
-        self._reader = Keeper(posed.chat) if posed.chat.promises else Reader(posed.chat)
+        self._reader = Promised(posed.chat) if posed.chat.promises else Reader(posed.chat)
         self._head = head(exchange, offer, posed)
 
     async def whole(self) -> bytes:
@@ -100,19 +100,24 @@ class Answer:
                 if not self._exchange.answered:
                     raise
                 log.warning("%s broke off: %r", self._exchange.request_id, error)
-                await self._meter.finish("refused" if isinstance(error, AnexError) else "failed")
                 told = errors.shown(error)
                 rename(told, self._posed.names)
-                await out.end(writer.error(errors.as_object(told, self._exchange.profile)))
+                last = writer.error(errors.as_object(told, self._exchange.profile))
+                await self._keep(last, refused=True)
+                await self._meter.finish("refused" if isinstance(error, AnexError) else "failed")
+                await out.end(last)
                 return
             last = writer.finish(self._usage())
             await self._keep(last)
             await self._meter.finish()
             await out.end(last)
 
-    async def _keep(self, last: bytes) -> None:
-        if keeper := self._exchange.keeper:
-            await keeper.keep(last, charged_nano=self._meter.price_nano())
+    async def _keep(self, last: bytes, *, refused: bool = False) -> None:
+        """Let a resend of the request find what is paid for: before it is, so that nobody looks too early."""
+        if recorder := self._exchange.recorder:
+            nano = self._meter.price_nano(refused=refused)
+            if nano or not refused:
+                await recorder.keep(last, charged_nano=nano)
 
     async def _fetch(self) -> None:
         if self._asked.media:
@@ -123,7 +128,7 @@ class Answer:
     async def _read(self, take: Callable[[list[Delta]], Awaitable[None]]) -> None:
         """Give `take` what the answer gains; whatever happens, the meter knows what was used."""
         try:
-            if isinstance(self._reader, Keeper):
+            if isinstance(self._reader, Promised):
                 await self._take_turn(self._reader, take)
             else:
                 await self._ask(take)
@@ -133,7 +138,7 @@ class Answer:
         finally:
             self._count()
 
-    async def _take_turn(self, keeper: Keeper, take: Callable[[list[Delta]], Awaitable[None]]) -> None:
+    async def _take_turn(self, answer: Promised, take: Callable[[list[Delta]], Awaitable[None]]) -> None:
         """As `_ask`; the answer ends with its turn, and is checked before its end is told."""
         limit = asyncio.timeout(self._house.patience.turn_s or self._exchange.profile.turn_s)
         try:
@@ -142,8 +147,8 @@ class Answer:
         except TimeoutError:
             if not limit.expired():
                 raise
-            keeper.cut()
-        await take([await keeper.close()])
+            answer.cut()
+        await take([await answer.close()])
 
     async def _ask(self, take: Callable[[list[Delta]], Awaitable[None]]) -> None:
         async with self._house.upstream.stream(self._model.id, _PATH, self._write) as begun:
@@ -187,7 +192,7 @@ class Answer:
         if reported is not None:
             self._meter.report(reported)
         self._meter.relay(self._reader.pieces)
-        if isinstance(self._reader, Keeper) and self._reader.owed is not None:
+        if isinstance(self._reader, Promised) and self._reader.owed is not None:
             self._meter.keep(self._reader.owed)
 
     def _usage(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from realtime.chat.answer import Answer, Posed, head
 from realtime.chat.chunks import Writer
 from realtime.chat.keyed import admit_once, outlive
 from realtime.chat.protocol import Protocol
+from realtime.chat.terms import bind
 from realtime.chat.whole import Whole
 from realtime.handling import Handler, read_request
 from realtime.house import House
@@ -67,8 +68,13 @@ async def _complete(exchange: Exchange, house: House, offer: Offer, posed: Posed
     meter = await admit_once(exchange, house, offer, posed, most)
     if meter is None:
         return
+    bound = bind(posed.chat, meter.admitted.caller.plan, exchange.profile)
+    if bound.dropped:
+        # A message is never shortened, and the header of reference 004 says so.
+        exchange.note(b"x-anex-history-trimmed", f"dropped={bound.dropped}, shortened=0")
+    posed = posed._replace(chat=bound.chat)
     answer = Answer(exchange, house, offer, posed, meter)
-    if exchange.keeper and not posed.chat.stream:
+    if exchange.recorder and not posed.chat.stream:
         await outlive(exchange, house, answer, meter)
         return
     with meter:

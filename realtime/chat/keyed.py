@@ -2,14 +2,15 @@
 
 import asyncio
 
+from anex.core.errors import AnexError
 from anex.core.usage import Usage
 from billing.request_keys import KeyTaken
 from realtime import sse, waiting
 from realtime.chat.answer import Answer, Posed
-from realtime.handling import admit, charged
+from realtime.handling import admit, tell_charge
 from realtime.house import House
 from realtime.http import Exchange
-from realtime.kept import Keeper, Kept
+from realtime.kept import Kept, Recorder
 from realtime.meter import Meter
 from realtime.offers import Offer
 
@@ -33,22 +34,27 @@ async def admit_once(exchange: Exchange, house: House, offer: Offer, posed: Pose
                 return None
         else:
             if seconds:
-                exchange.keeper = Keeper(house.kept, meter.admitted.source, seconds=seconds)
+                exchange.recorder = Recorder(house.kept, meter.admitted.source, seconds=seconds)
                 if stream:
-                    exchange.send = exchange.keeper.recording(exchange.send)
+                    exchange.send = exchange.recorder.recording(exchange.send)
             return meter
 
 
 async def outlive(exchange: Exchange, house: House, answer: Answer, meter: Meter) -> None:
     """Answer with what is not streamed and goes on when its client leaves: sent again, the request is given it."""
-    body = await waiting.kept_alive(exchange, house, house.runs.start(_run(answer, meter)), waiting.SPACES)
-    await exchange.answer_bytes(200, body, charged(meter.price_nano()))
+    run = house.runs.start(_run(exchange, answer, meter))
+    body = await waiting.kept_alive(exchange, house, run, waiting.SPACES)
+    tell_charge(exchange, meter.price_nano())
+    await exchange.answer_bytes(200, body)
 
 
-async def _run(answer: Answer, meter: Meter) -> bytes:
+async def _run(exchange: Exchange, answer: Answer, meter: Meter) -> bytes:
     with meter:
         try:
             return await answer.whole()
+        except AnexError:
+            tell_charge(exchange, meter.price_nano(refused=True))
+            raise
         except asyncio.CancelledError:
             # Nobody but the end of the process does this.
             meter.end("failed")
@@ -60,4 +66,5 @@ async def _repeat(exchange: Exchange, kept: Kept, *, stream: bool) -> None:
         await exchange.begin(sse.HEADERS)
         await exchange.send({"type": "http.response.body", "body": kept.body})
     else:
-        await exchange.answer_bytes(200, kept.body, charged(kept.charged_nano))
+        tell_charge(exchange, kept.charged_nano)
+        await exchange.answer_bytes(200, kept.body)

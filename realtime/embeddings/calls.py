@@ -13,7 +13,7 @@ from inference.requests import embedding_request
 from inference.requests.embedding_request import Call, EmbeddingRequest
 from realtime import media
 from realtime.embeddings import answers
-from realtime.handling import admit, charged, read_request, refusal
+from realtime.handling import admit, read_request, refusal, tell_charge
 from realtime.house import House
 from realtime.http import Exchange, Watched
 from realtime.offers import Offer
@@ -49,7 +49,9 @@ async def embed(exchange: Exchange, house: House) -> None:
             told: dict[str, Any] = {"model_id": offer.model.id, "usage": meter.billed(), "charged_nano": nano}
             answer = await aside(_is_long(asked), partial(answers.write, asked, found, **told))
             await meter.finish()
-            await exchange.answer_bytes(200, answer, None if nano is None else charged(nano))
+            if nano is not None:
+                tell_charge(exchange, nano)
+            await exchange.answer_bytes(200, answer)
 
 
 def _is_long(asked: EmbeddingRequest) -> bool:
@@ -72,7 +74,10 @@ async def _ask(house: House, offer: Offer, asked: EmbeddingRequest, exchange: Ex
         return await house.upstream.complete(offer.model.id, ask)
     except Refused as refused:
         await media.check_pictures(asked.media, profile=exchange.profile)
-        raise refusal(refused.answer, offer.model) from None
+        error = refusal(refused.answer, offer.model)
+        if exchange.profile.names_faults and error.code == "context_length_exceeded":
+            error.code = "input_too_long"
+        raise error from None
 
 
 def _read(calls: list[Call], replies: list[Answer]) -> Found:

@@ -19,7 +19,7 @@ from tests.factories import make_key, make_organization, make_user, staff_browse
 pytestmark = pytest.mark.django_db
 
 BY = {"actor": system("tests"), "reason": "agreed"}
-SMALL = PlanTerms("small", "Small", frozenset({"chat"}), 10, 500)
+SMALL = PlanTerms("small", "Small", frozenset({"chat"}), 10, 500, 4096)
 ABSURD = [0, -1, 2**31, 2**64 - 1, 10**30]
 
 
@@ -89,7 +89,7 @@ def test_caller_needs_the_surface_on_the_plan(surface):
     assert refusal.value.extra["plan"] == "some"
 
 
-@pytest.mark.parametrize("field", ["burst", "max_output_tokens"])
+@pytest.mark.parametrize("field", ["burst", "max_output_tokens", "history_budget_bytes"])
 @pytest.mark.parametrize("value", ABSURD)
 def test_absurd_quantity_is_refused_naming_the_field(field, value):
     with pytest.raises(InvalidRequest) as refusal:
@@ -131,6 +131,18 @@ def test_output_above_the_ceiling_is_clamped_and_anything_below_stays():
     assert set(SURFACES) == rules.EVERY_SURFACE
 
 
+def test_plan_of_a_key_is_read_with_the_key_and_says_whether_requests_are_answered(acme, client):
+    key = {"Authorization": make_key(acme).header}
+    (plan,) = client.get("/v1/plans", headers=key).json()["data"]
+    assert (plan["id"], plan["limits"]["api"]) == ("default", {"may_generate": True, "interactive": {"burst": None}})
+    assert plan["limits"]["history_budget_bytes"] is None
+    plans.change(plan_id=Plan.objects.get().pk, terms=replace(SMALL, surfaces=frozenset({"batch"})), **BY)
+    (plan,) = client.get("/v1/plans", headers=key).json()["data"]
+    assert plan["limits"]["api"] == {"may_generate": False, "interactive": {"burst": 0}}
+    assert (plan["surfaces"], plan["limits"]["history_budget_bytes"]) == (["batch"], 4096)
+    assert client.get("/v1/plans").json()["error"]["code"] == "invalid_api_key"
+
+
 def test_staff_make_change_and_give_plans_and_each_is_audited(acme):
     root = staff_browser()
     form = {"slug": "small", "name": "Small", "surfaces": ["chat"], "burst": "10", "max_output_tokens": "500"}
@@ -138,12 +150,13 @@ def test_staff_make_change_and_give_plans_and_each_is_audited(acme):
     assert root.post("/admin/accounts/plan/new/", form | {"reason": "launch"}).status_code == 302
     plan = Plan.objects.get(slug="small")
     assert 'value="500"' in root.get(f"/admin/accounts/plan/{plan.pk}/edit/").content.decode()
-    changed = {"name": "Tiny", "surfaces": ["batch", "chat"], "max_output_tokens": "9", "reason": "less"}
+    changed = {"name": "Tiny", "surfaces": ["batch", "chat"], "max_output_tokens": "9", "history_budget_bytes": "70"}
+    changed |= {"reason": "less"}
     root.post(f"/admin/accounts/plan/{plan.pk}/edit/", changed)
     assert "The default plan" in root.get(f"/admin/accounts/organization/{acme.pk}/plan/").content.decode()
     root.post(f"/admin/accounts/organization/{acme.pk}/plan/", {"plan": plan.pk, "reason": "asked"})
     root.post(f"/admin/accounts/plan/{plan.pk}/default/", {"reason": "all"})
-    assert reads.of(acme.pk) == PlanTerms("small", "Tiny", frozenset({"batch", "chat"}), None, 9)
+    assert reads.of(acme.pk) == PlanTerms("small", "Tiny", frozenset({"batch", "chat"}), None, 9, 70)
     staff = AuditEvent.objects.filter(actor_kind="staff").order_by("pk")
     assert [(event.action, event.reason) for event in staff] == [
         ("plan.create", "launch"),

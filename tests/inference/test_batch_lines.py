@@ -39,7 +39,7 @@ FIELDS = st.fixed_dictionaries(
     optional={
         "custom_id": st.text(max_size=3) | VALUES,
         "method": st.just("POST") | VALUES,
-        "url": st.sampled_from(list(batch_lines.URLS.values())) | VALUES,
+        "url": st.sampled_from(batch_lines.EVERY_URL) | VALUES,
         "body": st.just({"model": "m"}) | VALUES,
     },
 )
@@ -72,7 +72,11 @@ def test_both_ways_come_to_the_same(text: bytes) -> None:
         ({"method": ...}, "method is missing", "method"),
         ({"method": "GET"}, "method must be POST", "method"),
         ({"url": ...}, "url is missing", "url"),
-        ({"url": "/v1/completions"}, "url must be one of /v1/chat/completions, /v1/embeddings, /v1/systemone", "url"),
+        (
+            {"url": "/v1/images"},
+            "url must be one of /v1/chat/completions, /v1/responses, /v1/completions, /v1/embeddings, /v1/systemone",
+            "url",
+        ),
         ({"url": ["/v1/embeddings"]}, "url must be one of", "url"),
         ({"body": ...}, "body is missing", "body"),
         ({"body": []}, "body must be an object", "body"),

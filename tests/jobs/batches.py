@@ -6,6 +6,7 @@ from typing import Any
 
 from accounts.models import Organization
 from anex.core.actors import Actor, system
+from inference.requests.batch_lines import Target
 from jobs.api.batches import rendering
 from jobs.lifecycle import Status
 from jobs.models import Batch, File, Job
@@ -23,7 +24,7 @@ def line(custom_id: str, content: str = "hello", **body: Any) -> str:
     return chat_line(custom_id, content, model="scripted", **{"max_tokens": 16} | body)
 
 
-def upload(organization: Organization, *lines: str, model_id: str = "scripted") -> File:
+def upload(organization: Organization, *lines: str, model_id: str = "scripted", url: str = ENDPOINT) -> File:
     """A file as an upload that was checked leaves it."""
     file_id = uuid.uuid4()
     stored = store().put(keys.upload(organization.pk, file_id), "".join(f"{text}\n" for text in lines).encode())
@@ -31,7 +32,7 @@ def upload(organization: Organization, *lines: str, model_id: str = "scripted") 
         file_id=file_id,
         organization_id=organization.pk,
         region="world",
-        model_id=model_id,
+        target=Target(url, model_id),
         stored=stored,
         actor=system("tests"),
     )
@@ -45,7 +46,7 @@ def create(
     endpoint: str = ENDPOINT,
 ) -> Job:
     """The job of a new batch on a file of these lines."""
-    asked = batches.Asked(f"file-{upload(organization, *lines, model_id=model_id).pk.hex}", endpoint)
+    asked = batches.Asked(f"file-{upload(organization, *lines, model_id=model_id, url=endpoint).pk.hex}", endpoint)
     return batches.create(
         organization_id=organization.pk, asked=asked, require_model=lambda _: None, actor=actor or system("tests")
     )

@@ -8,6 +8,7 @@ import pytest
 from anex.core import clock
 from anex.core.actors import system
 from anex.core.errors import NotFound
+from inference.requests.batch_lines import Target
 from jobs.lifecycle import Status
 from jobs.models import File, Input
 from jobs.selectors import files as selectors
@@ -39,7 +40,7 @@ def uploaded(organization, name="rows.jsonl") -> File:
         file_id=file_id,
         organization_id=organization.pk,
         region="world",
-        model_id="smollm2-135m",
+        target=Target("/v1/chat/completions", "smollm2-135m"),
         stored=stored,
         actor=system("tests"),
     )

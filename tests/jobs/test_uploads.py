@@ -9,6 +9,7 @@ from anex.core import clock
 from anex.core.actors import system
 from anex.core.errors import PaymentRequired, TooManyRequests, Unavailable
 from inference.backends import registry
+from inference.requests.batch_lines import Target
 from jobs.models import File, FileUpload, Input
 from jobs.services import uploads
 from jobs.storage import keys, store
@@ -20,7 +21,7 @@ from tests.web import Web
 
 pytestmark = pytest.mark.django_db
 __all__ = ["objects", "s3_store", "s3_url"]
-NAME, MODEL = "rows.jsonl", "scripted"
+NAME, TARGET = "rows.jsonl", Target("/v1/chat/completions", "scripted")
 
 
 def stored(upload: FileUpload):
@@ -28,7 +29,7 @@ def stored(upload: FileUpload):
 
 
 def complete(upload: FileUpload) -> File:
-    return uploads.complete(upload, name=NAME, model_id=MODEL, stored=stored(upload), actor=system("tests"))
+    return uploads.complete(upload, name=NAME, target=TARGET, stored=stored(upload), actor=system("tests"))
 
 
 def test_place_becomes_a_file_of_the_same_id(acme) -> None:

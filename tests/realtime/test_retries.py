@@ -120,6 +120,19 @@ def test_stream_that_is_left_ends_and_leaves_a_derived_key_but_not_a_named_one(s
     assert ask(surface, text=SLOW, stream=True).text.endswith("data: [DONE]\n\n")
 
 
+def test_refused_stream_that_delivered_something_is_given_again(surface: Surface) -> None:
+    tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
+    demand: dict[str, Any] = {"tools": [tool], "tool_choice": "required", "reasoning_effort": "high", "stream": True}
+    unmet = [ask(surface, text="[[calls 0]] [[think 7]]", **demand) for _ in range(2)]
+    assert unmet[0].content == unmet[1].content
+    assert b"tool_choice_unmet" in unmet[0].content
+    assert len(costs(surface)) == 1
+    # What delivered nothing was free, and is tried again.
+    free = [ask(surface, text="[[calls 0]]", **demand | {"stream": False}) for _ in range(2)]
+    assert [(answer.status_code, answer.headers["x-anex-credits-charged"]) for answer in free] == [(422, "0")] * 2
+    assert free[0].headers["x-anex-job-id"] != free[1].headers["x-anex-job-id"]
+
+
 def test_official_client_survives_a_failure_and_pays_once(surface: Surface) -> None:
     client = openai.OpenAI(base_url=f"{surface.origin}/openai/v1", api_key=surface.key.secret, max_retries=2)
     answer = client.chat.completions.create(**body("[[status 500 1]] hi"))

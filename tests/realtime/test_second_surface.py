@@ -9,6 +9,9 @@ import orjson
 import pytest
 from openai import OpenAI
 
+from accounts.plans import PlanTerms
+from accounts.services import plans
+from anex.core.actors import system
 from realtime.house import Patience
 from realtime.sse import DONE, Parser
 from tests.factories import KeyInHand
@@ -50,6 +53,26 @@ def test_second_surface_answers_chat_embeddings_and_models(surface: Surface, cli
     assert len({record.amount_nano for record in records if record.surface == "chat"}) == 1
 
 
+def test_models_tell_what_they_can_do_and_what_a_plan_allows(surface: Surface) -> None:
+    listed = {entry["id"]: entry for entry in httpx.get(f"{surface.origin}/openai/v1/models").json()["data"]}
+    told = listed["scripted"]["capabilities"]
+    assert (told["tools"], told["response_format"][-1], told["reasoning_effort"]) == (
+        True,
+        "json_schema",
+        ["none", "medium"],
+    )
+    assert (listed["scripted"]["context_window"], listed["scripted"]["max_output_tokens"]) == (32768, 4096)
+    assert listed["scripted-embed"]["capabilities"]["dimensions"] == {"min": 32, "max": 384}
+    by: Any = {"actor": system("tests"), "reason": "asked for"}
+    plan = plans.create(terms=PlanTerms("small", "Small", max_output_tokens=3), **by)
+    plans.give(organization_id=surface.key.caller.organization_id, plan_id=plan.pk, **by)
+    assert surface.http.get("/openai/v1/models/scripted").json()["max_output_tokens"] == 3
+    wrong = httpx.get(f"{surface.origin}/openai/v1/models", headers={"Authorization": "Bearer sk-nobody"})
+    assert wrong.status_code == 401
+    for ask in (surface.chat, lambda text: chat(surface, text)):
+        assert ask("[[tokens 9]]").json()["usage"]["completion_tokens"] == 3
+
+
 def test_header_names_what_is_not_applied(surface: Surface) -> None:
     answer = chat(surface, n=2, logit_bias={"1": 1}, user="u", **{"a\r\nb": 1})
     assert answer.headers["x-anex-ignored-params"] == "n, logit_bias"
@@ -73,13 +96,15 @@ def test_forced_call_that_is_not_made_is_422_and_pays_for_delivered_thinking(sur
     body = {"tools": [TOOL], "tool_choice": "required", "stream": stream}
     free = chat(surface, "[[calls 0]]", **body)
     assert free.status_code == 422
-    assert free.json()["error"] | {"message": ""} == {
+    error = free.json()["error"]
+    assert error | {"message": ""} == {
         "message": "",
         "type": "invalid_request_error",
         "code": "tool_choice_unmet",
         "param": "tool_choice",
         "retry": "no",
         "charged": "refunded",
+        "idempotency_key": error["idempotency_key"],
     }
     answer = chat(surface, "[[calls 0]] [[think 7]]", reasoning_effort="high", **body)
     assert answer.status_code == (200 if stream else 422)
@@ -113,6 +138,29 @@ def test_forced_call_and_custom_call_are_kept(surface: Surface, client: OpenAI) 
     ]
     after = client.chat.completions.create(model="scripted", messages=history, tools=[custom])
     assert after.choices[0].message.content == "The tool says: 42"
+
+
+def test_rules_hold_in_every_protocol(surface: Surface, client: OpenAI) -> None:
+    custom: Any = {"type": "custom", "name": "sql", "description": "Runs SQL."}
+    named: Any = {"type": "custom", "name": "sql"}
+    asked: dict[str, Any] = {"model": "scripted-thinking-low", "input": "hi", "tools": [custom], "tool_choice": named}
+    raw = client.responses.with_raw_response.create(**asked, truncation="auto", extra_body={"logit_bias": {}})
+    assert sorted(raw.headers["x-anex-ignored-params"].split(", ")) == ["logit_bias", "truncation"]
+    thought, call = raw.parse().output
+    assert (thought.type, call.type) == ("reasoning", "custom_tool_call")
+    with client.responses.stream(**asked) as stream:
+        assert stream.get_final_response().output[-1].type == "custom_tool_call"
+    with pytest.raises(openai.UnprocessableEntityError) as refused:
+        client.responses.create(**asked | {"input": "[[calls 0]]"})
+    assert refused.value.code == "tool_choice_unmet"
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.responses.create(**asked | {"tools": [{"type": "web_search"}]})
+    assert (refused.value.code, refused.value.param) == ("tools_unsupported", "tools[0].type")
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.completions.create(model="scripted", prompt="hi", max_tokens=0)
+    assert (refused.value.code, refused.value.param) == ("bad_value", "max_tokens")
+    short = client.completions.create(model="scripted-fast", prompt="[[tokens 9]]", max_tokens=2)
+    assert (short.choices[0].finish_reason, short.model) == ("length", "scripted")
 
 
 def test_thinking_that_uses_up_the_answer_is_refunded(surface: Surface) -> None:
@@ -160,3 +208,12 @@ def test_tools_that_the_server_refuses_are_rejected(surface: Surface) -> None:
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "tools_rejected")
     (record,) = surface.settled()
     assert record.amount_nano == 0
+
+
+def test_text_past_the_window_is_too_long(surface: Surface) -> None:
+    asked = {"model": "scripted-embed", "input": ["a", "a " * 33_000]}
+    refused = surface.http.post("/openai/v1/embeddings", json=asked)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "input_too_long")
+    elsewhere = surface.http.post("/v1/embeddings", json=asked)
+    assert elsewhere.json()["error"]["code"] == "context_length_exceeded"
+    assert {record.amount_nano for record in surface.settled(2)} == {0}

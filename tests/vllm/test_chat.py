@@ -66,7 +66,7 @@ def test_prompt_that_does_not_fit_is_refused_with_the_counts(platform: Platform)
         with pytest.raises(openai.BadRequestError) as refused:
             platform.openai.chat.completions.create(**asked("river " * 3000), stream=stream)
         assert (refused.value.code, refused.value.param) == ("context_length_exceeded", "messages")
-        assert "context is 2048 tokens" in refused.value.message
+        assert "context length is 2048 tokens" in refused.value.message
         assert "at least 2049" in refused.value.message
         assert refused.value.request_id
         assert platform.bill(refused.value.request_id) == (0, 0, 0, "refused")

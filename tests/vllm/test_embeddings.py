@@ -75,6 +75,6 @@ def test_input_that_does_not_fit_is_refused_by_its_name(platform: Platform) -> N
         refused = embed(platform, input=["short", text])
         error = refused.json()["error"]
         assert (refused.status_code, error["code"], error["param"]) == (400, "context_length_exceeded", "input")
-        assert "context is 256 tokens. An input of this request has at least 257." in error["message"]
+        assert "context length is 256 tokens. An input of this request has at least 257." in error["message"]
     assert platform.bill(refused.headers["x-request-id"]) == (0, 0, 0, "refused")
     assert embed(platform, input=[[1, 2]]).status_code == 400

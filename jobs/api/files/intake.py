@@ -8,7 +8,8 @@ from typing import Final
 from accounts.callers import Caller
 from anex.core.errors import InvalidRequest, TooLarge, Unavailable, Unprocessable
 from anex.core.threads import Threads
-from inference.requests.batch_lines import URLS, Target
+from inference.requests.batch_lines import Target
+from inference.requests.envelope import URLS
 from jobs.api.files.exchange import in_thread
 from jobs.models import FileUpload
 from jobs.run.arrivals.checker import CheckerLost
@@ -59,10 +60,10 @@ class Intake:
             taken, self._taking = self._taking, None
             taken.result()
 
-    def result(self) -> tuple[Stored, str]:
-        """The finished object, and the model its lines name."""
+    def result(self) -> tuple[Stored, Target]:
+        """The finished object, and what its lines name."""
         assert self._target
-        return self._reception.writer.stored, self._target.model
+        return self._reception.writer.stored, self._target
 
     async def _hand_on(self) -> None:
         await self.settle()
@@ -113,5 +114,5 @@ def _check_target(caller: Caller, target: Target, line: int) -> None:
         model = submissions.offered(target.model, organization_id=caller.organization_id)
     except Unprocessable as error:
         raise BadLine(line, f"{error.message}: it is not offered for batches", "body.model") from None
-    if URLS[model.task] != target.url:
-        raise BadLine(line, f"url must be {URLS[model.task]} for the model '{model.id}'", "url")
+    if target.url not in (urls := URLS[model.task]):
+        raise BadLine(line, f"url must be {' or '.join(urls)} for the model '{model.id}'", "url")

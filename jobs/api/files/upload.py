@@ -62,8 +62,8 @@ async def _receive(exchange: Exchange, form: UploadForm, caller: Caller, place: 
         _finish(form)
         await intake.finish()
     name = _clean(form.filename) or f"file-{place.pk.hex}.jsonl"
-    stored, model_id = intake.result()
-    file = await in_own_thread(uploads.complete, place, name=name, model_id=model_id, stored=stored, actor=caller.actor)
+    stored, target = intake.result()
+    file = await in_own_thread(uploads.complete, place, name=name, target=target, stored=stored, actor=caller.actor)
     return file, name
 
 

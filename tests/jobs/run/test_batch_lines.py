@@ -32,7 +32,7 @@ def test_an_answer_is_passed_on_whole(custom_id: str, body: dict[str, Any], erro
     assert json.loads(line.text) == {
         "id": f"batch_req_{request_id}",
         "custom_id": custom_id,
-        "response": {"status_code": 200, "request_id": request_id, "body": body},
+        "response": {"status_code": 422 if error else 200, "request_id": request_id, "body": body},
         "error": error and {"code": "response_format_unmet", "message": error},
     }
 

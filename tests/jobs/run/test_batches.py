@@ -62,7 +62,7 @@ def test_what_succeeds_and_what_fails_come_apart_in_their_order(acme: Organizati
     assert thought["response"]["body"]["choices"][0]["message"]["reasoning_content"]
     refused, broken = files["error"]
     assert (refused["response"], refused["error"]["code"]) == (None, "invalid_request_error")
-    assert (broken["response"]["status_code"], broken["error"]["code"]) == (200, "response_format_unmet")
+    assert (broken["response"]["status_code"], broken["error"]["code"]) == (422, "response_format_unmet")
     usages = [entry["response"]["body"]["usage"] for entry in (*files["output"], broken)]
     assert shown["usage"]["input_tokens"] == sum(usage["prompt_tokens"] for usage in usages)
     assert shown["usage"]["output_tokens"] == sum(usage["completion_tokens"] for usage in usages)
@@ -126,21 +126,23 @@ def test_a_stopped_batch_delivers_and_bills_what_finished(
 
 
 @pytest.mark.parametrize(
-    ("model_id", "body", "answer"),
+    ("url", "model_id", "body", "answer"),
     [
-        ("scripted-embed", {"input": "x", "dimensions": 64}, "data"),
+        ("/v1/embeddings", "scripted-embed", {"input": "x", "dimensions": 64}, "data"),
+        ("/v1/responses", "scripted", {"input": "x", "max_output_tokens": 8}, "output"),
+        ("/v1/completions", "scripted", {"prompt": "x", "max_tokens": 8}, "choices"),
         (
+            "/v1/systemone",
             "scripted-decide",
             {"state": "x", "questions": {"q": {"type": "noul", "instructions": "Is it?"}}, "lang": "en"},
             "answers",
         ),
     ],
 )
-def test_embeddings_and_decisions_are_batches_too(
-    acme: Organization, engine: Any, pump: Pump, model_id: str, body: dict[str, Any], answer: str
+def test_other_requests_are_batches_too(
+    acme: Organization, engine: Any, pump: Pump, url: str, model_id: str, body: dict[str, Any], answer: str
 ) -> None:
     registry.configure(model_id=model_id, base_url=engine.base_url, served_name=model_id, actor=system("test"))
-    url = "/v1/embeddings" if answer == "data" else "/v1/systemone"
     lines = [
         json.dumps({"custom_id": str(row), "method": "POST", "url": url, "body": {"model": model_id, **body}})
         for row in range(3)

@@ -63,6 +63,24 @@ def test_a_short_job_does_not_wait_for_the_chunk_of_another_organization(
     assert short[-1] < 1024
 
 
+def test_a_job_of_the_hour_has_four_places_for_each_of_another_organization(
+    acme: Organization, globex: Organization, journal: Path, pump: Pump
+) -> None:
+    grant_credits(globex)
+    day = wait_for(submit(acme, lines("day", 300)), "cost_ready")
+    hour = wait_for(submit(globex, lines("hour", 100), completion_window="1h", share=4), "cost_ready")
+    approve(day)
+    pump.ring()
+    wait_until(lambda: len(asked(journal)) >= 2 * PLACES)
+    approve(hour)
+    pump.ring()
+    wait_for(hour, "done")
+    names = [line.split()[0] for line in asked(journal)]
+    beside = names[names.index("hour") : len(names) - names[::-1].index("hour")]
+    # A fifth would be 25.
+    assert 10 <= beside.count("day") <= 45
+
+
 def test_organizations_then_jobs_with_the_fewest_chunks_in_hand_are_claimed_from(
     acme: Organization, globex: Organization, served: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

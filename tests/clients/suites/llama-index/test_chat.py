@@ -1,4 +1,4 @@
-"""OpenAILike as a chat model: chat and completion, whole and streamed, tools, agents, structured answers."""
+"""OpenAILike as a chat model and as it is by default: answers, tools, agents, structured output, streams."""
 
 from collections.abc import Callable
 from typing import Any
@@ -79,6 +79,19 @@ def test_completion_is_a_chat_of_one_message(llm) -> None:
     text = model.complete("Name a river.").text
     assert text == model.chat([ChatMessage(role="user", content="Name a river.")]).message.content
     assert list(model.stream_complete("Name a river."))[-1].text == text
+
+
+@pytest.mark.smoke
+async def test_by_default_it_speaks_legacy_completions(anex) -> None:
+    place = {"model": anex.chat, "api_base": anex.base_url, "api_key": anex.key, "max_retries": 0}
+    model = OpenAILike(**place, max_tokens=8, temperature=0)
+    whole = model.complete("Name a river.")
+    assert whole.raw.object == "text_completion"
+    assert whole.text
+    assert "".join(piece.delta for piece in model.stream_complete("Name a river.")) == whole.text
+    assert (await model.acomplete("Name a river.")).text == whole.text
+    assert model.chat(RIVERS).message.content
+    assert OpenAILike(**place, context_window=2048).complete("Name a river.").text
 
 
 def test_parameters_reach_the_model(llm) -> None:

@@ -1,4 +1,4 @@
-"""Agents on the chat completions model: text, tools, structured output, hand-offs, sessions; whole and streamed."""
+"""Agents on the model that is their default, Responses, and on chat completions: tools, forms, hand-offs, sessions."""
 
 import openai
 import pytest
@@ -6,8 +6,11 @@ from agents import (
     Agent,
     GuardrailFunctionOutput,
     InputGuardrailTripwireTriggered,
+    Model,
+    ModelBehaviorError,
     ModelSettings,
     OpenAIChatCompletionsModel,
+    OpenAIResponsesModel,
     Runner,
     RunResult,
     RunResultStreaming,
@@ -49,10 +52,10 @@ class Weather:
         self.tool = get_weather
 
 
-@pytest.fixture
-async def model(anex) -> OpenAIChatCompletionsModel:
+@pytest.fixture(params=[OpenAIResponsesModel, OpenAIChatCompletionsModel], ids=["responses", "chat"])
+async def model(request, anex) -> Model:
     async with AsyncOpenAI(base_url=anex.base_url, api_key=anex.key, max_retries=0) as client:
-        yield OpenAIChatCompletionsModel(model=anex.chat, openai_client=client)
+        yield request.param(model=anex.chat, openai_client=client)
 
 
 @pytest.fixture
@@ -74,10 +77,13 @@ async def run(agent: Agent, prompt: str, *, stream: bool) -> RunResult | RunResu
     return result
 
 
+# An answer that its cap cut off is an error of the Responses model.
+capped = pytest.mark.parametrize("model", [OpenAIChatCompletionsModel], indirect=True, ids=["chat"])
 both = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 
 
 @pytest.mark.smoke
+@capped
 async def test_streamed_answer_is_the_whole_one_with_its_usage(model) -> None:
     settings = ModelSettings(include_usage=True, max_tokens=16, temperature=0)
     agent = Agent(name="Guide", instructions="You know rivers.", model=model, model_settings=settings)
@@ -91,6 +97,17 @@ async def test_streamed_answer_is_the_whole_one_with_its_usage(model) -> None:
         counts.append((usage.input_tokens, usage.output_tokens))
     assert texts[0] == texts[1] != ""
     assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("model", [OpenAIResponsesModel], indirect=True, ids=["responses"])
+async def test_responses_are_the_same_whole_and_streamed_and_say_when_they_are_cut(model) -> None:
+    agent = Agent(name="Guide", instructions="You know rivers.", model=model)
+    whole, streamed = [await run(agent, "Name a river.", stream=stream) for stream in (False, True)]
+    assert whole.final_output == streamed.final_output != ""
+    assert whole.context_wrapper.usage.output_tokens == streamed.context_wrapper.usage.output_tokens > 0
+    short = Agent(name="Guide", model=model, model_settings=ModelSettings(max_tokens=2))
+    with pytest.raises(ModelBehaviorError, match="max_output_tokens"):
+        await run(short, "Name a river.", stream=False)
 
 
 @both
@@ -195,6 +212,7 @@ async def test_guardrail_of_an_agent_of_its_own(model) -> None:
         await Runner.run(agent, "4 days in 'Oslo'")
 
 
+@capped
 async def test_settings_that_change_nothing_pass(model) -> None:
     settings = ModelSettings(
         temperature=0.2, top_p=0.5, frequency_penalty=0.1, presence_penalty=0.1, max_tokens=5, store=True,
@@ -210,7 +228,7 @@ async def test_refusals_are_the_errors_of_the_sdk(model, anex) -> None:
         settings = ModelSettings(temperature=3.0)
         await Runner.run(Agent(name="Guide", model=model, model_settings=settings), "hi")
     assert (refused.value.param, refused.value.code) == ("temperature", "invalid_request")
-    nobody = OpenAIChatCompletionsModel(
+    nobody = type(model)(
         model=anex.chat, openai_client=AsyncOpenAI(base_url=anex.base_url, api_key="sk-nobody", max_retries=0)
     )
     with pytest.raises(openai.AuthenticationError):

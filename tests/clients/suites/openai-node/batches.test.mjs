@@ -39,7 +39,7 @@ test("what cannot be a batch is refused", async () => {
 
 test("a batch that is created twice under a key is one", async () => {
   const file = await upload(lines("Hi."));
-  const options = { idempotencyKey: randomUUID() };
+  const options = { headers: { "Idempotency-Key": randomUUID() } };
   const made = [await client.batches.create(asBatch(file), options), await client.batches.create(asBatch(file), options)];
   assert.equal(made[0].id, made[1].id);
   assert.equal((await client.batches.retrieve(made[0].id)).anex_job_id.length, 36);

@@ -16,6 +16,7 @@ from accounts.models import Organization
 from accounts.services import freezes, organizations
 from anex.core import clock
 from anex.core.actors import system
+from inference.requests.envelope import URLS
 from jobs.api.files import intake, upload
 from jobs.api.files.pace import Pace
 from jobs.models import File, FileUpload, Input
@@ -118,7 +119,7 @@ def test_hostile_or_incomplete_form_is_refused_and_leaves_nothing(host: Host) ->
 def test_model_that_is_not_offered_on_the_url_is_refused(host: Host) -> None:
     for line, sentence in (
         (row(3, body={"model": "nobody"}), "Line 1: unknown model 'nobody': it is not offered for batches."),
-        (row(3, url="/v1/embeddings"), "Line 1: url must be /v1/chat/completions for the model 'scripted'."),
+        (row(3, url="/v1/embeddings"), f"Line 1: url must be {' or '.join(URLS['chat'])} for the model 'scripted'."),
     ):
         with pytest.raises(openai.BadRequestError) as caught:
             host.openai.files.create(file=file_of(line), purpose="batch")

@@ -15,8 +15,8 @@ from inference.requests import call_ids, chat_request
 from inference.requests.profiles import OPENAI_V1
 from realtime.chat.custom_input import InputReader
 from realtime.chat.forms import Form
-from realtime.chat.keeping import Keeper
 from realtime.chat.leading_thought import LeadingThought
+from realtime.chat.promised import Promised
 from realtime.chat.reading import Delta
 from realtime.chat.whole import Whole
 from tests.realtime.chat.streams import HEAD, NAMED, TOOLS, call, chunk
@@ -34,17 +34,17 @@ STRICT = {
 class Heard:
     """What a client gets of an answer; `error` is its end where it broke its promise."""
 
-    def __init__(self, keeper: Keeper, events: list[bytes], *, cuts: bool = False) -> None:
-        self.keeper = keeper
+    def __init__(self, promised: Promised, events: list[bytes], *, cuts: bool = False) -> None:
+        self.promised = promised
         self.deltas: list[Delta] = []
         self.error: AnexError | None = None
         try:
             for event in events:
-                if delta := keeper.read(event):
+                if delta := promised.read(event):
                     self.deltas.append(delta)
             if cuts:
-                keeper.cut()
-            self.deltas.append(asyncio.run(keeper.close()))
+                promised.cut()
+            self.deltas.append(asyncio.run(promised.close()))
         except AnexError as error:
             self.error = error
 
@@ -64,7 +64,7 @@ class Heard:
     @property
     def paid(self) -> int | None:
         """The output tokens that are paid for though the answer was refused."""
-        return self.keeper.owed and self.keeper.owed.output_tokens
+        return self.promised.owed and self.promised.owed.output_tokens
 
 
 def hear(body: dict[str, Any], *deltas: dict[str, Any], finish: str | None = "stop", stream: bool = True) -> Heard:
@@ -79,7 +79,7 @@ def hear(body: dict[str, Any], *deltas: dict[str, Any], finish: str | None = "st
     ]
     if finish:
         events.append(chunk(finish=finish, usage={"prompt_tokens": 9, "completion_tokens": len(deltas)}))
-    return Heard(Keeper(request), events, cuts=finish is None)
+    return Heard(Promised(request), events, cuts=finish is None)
 
 
 def text(*pieces: str) -> list[dict[str, Any]]:
@@ -98,7 +98,7 @@ def test_forced_call_comes_whole_with_the_text_before_it(choice: Any, stream: bo
     message = heard.choice["message"]
     assert (message["content"], heard.choice["finish_reason"]) == ("I call.", "tool_calls")
     assert [made["function"] for made in message["tool_calls"]] == [{"name": "f", "arguments": '{"a":1}'}]
-    assert heard.keeper.usage()[0].output_tokens == 5  # type: ignore[union-attr]
+    assert heard.promised.usage()[0].output_tokens == 5  # type: ignore[union-attr]
 
 
 def test_calls_that_were_not_asked_for_are_neither_sent_nor_charged() -> None:
@@ -106,7 +106,7 @@ def test_calls_that_were_not_asked_for_are_neither_sent_nor_charged() -> None:
     heard = hear(asked, *F, *G)
     (made,) = heard.choice["message"]["tool_calls"]
     assert (made["function"]["name"], heard.deltas[-1].calls[0]["index"]) == ("g", 0)
-    assert heard.keeper.usage()[0].output_tokens == 2  # type: ignore[union-attr]
+    assert heard.promised.usage()[0].output_tokens == 2  # type: ignore[union-attr]
     alone = hear(asked, *F)
     assert alone.refusal == (422, "tool_choice_unmet", "refunded")
 
@@ -146,7 +146,7 @@ def test_object_is_sent_alone(pieces: list[str], stream: bool) -> None:
     assert "".join(heard.choice["message"]["content"].split()) == '{"n":1}'
     assert heard.choice["finish_reason"] == "stop"
     around = sum(piece in ("``", "`json\n", "\n```", " it.") for piece in pieces)
-    assert heard.keeper.usage()[0].output_tokens == len(pieces) - around  # type: ignore[union-attr]
+    assert heard.promised.usage()[0].output_tokens == len(pieces) - around  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ _NO_OBJECT: Final = "it is no JSON object"
 _THOUGHT, _TEXT, _AROUND = "thought", "text", "around"
 
 
-class Keeper:
+class Promised:
     """Reads one answer as `Reader` does. `close` gives its end, once its last event was read.
 
     `owed` is what is paid for though the answer was refused.

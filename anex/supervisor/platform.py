@@ -81,7 +81,7 @@ class Platform:
     def _workers(self) -> list[Service]:
         """One for each core, for a worker is one event loop; no more than the platform beside them can feed."""
         count = min(len(os.sched_getaffinity(0)), _MOST_WORKERS)
-        return [self._worker("worker" if count == 1 else f"worker-{number}") for number in range(1, count + 1)]
+        return [self._worker(f"worker-{number}") for number in range(1, count + 1)]
 
     def _worker(self, name: str) -> Service:
         return Service(

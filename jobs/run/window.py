@@ -302,7 +302,11 @@ class Window:
         in_flight = self._of_organization.get
         loads = [in_flight(one.owner.organization_id, 0) / one.owner.share for one in waiting]
         whose = waiting[loads.index(min(loads))].owner
-        own = [one for one in waiting if one.owner.share_of == whose.share_of]
+        own = [
+            one
+            for one in waiting
+            if one.owner.organization_id == whose.organization_id and one.owner.share == whose.share
+        ]
         if len(own) == 1:
             return own[0]
         return min(own, key=lambda one: (-one.owner.priority, self._of_job[one.owner.job_id]))

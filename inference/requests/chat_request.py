@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -16,13 +15,13 @@ from inference.refusals import RowError, row_error
 from inference.requests import model_names
 from inference.requests.bodies import malformed, refused
 from inference.requests.chat_fields import check_fields, drop_fields
+from inference.requests.chat_forms import read_forms
 from inference.requests.messages import forget_thinking, read_messages
 from inference.requests.options import RowOptions
 from inference.requests.profiles import Profile
 from inference.requests.reasoning import read_reasoning
-from inference.requests.response_format import TYPES, check_schema, constrains, read_response_format, upstream_format
+from inference.requests.response_format import check_schema
 from inference.requests.sampling import SAMPLING, read_cap, read_sampling
-from inference.requests.schema_bounds import check_bounds
 from inference.requests.thinking import check_thinking, may_think
 from inference.requests.tools import ToolUse, read_tools
 
@@ -114,7 +113,7 @@ def _read(body: dict[str, Any], model: Model, profile: Profile) -> ChatRequest:
     kwargs = check_thinking(body.get("chat_template_kwargs"), model=model, options=_NO_JOB, own=reasoning)
     if use.choice == "none" and model.reasoning != "none":
         kwargs = {"enable_thinking": False}
-    response_format, schemas = _forms(body.get("response_format"), use, profile)
+    response_format, schemas = read_forms(body.get("response_format"), use, profile)
     top_logprobs = _top_logprobs(body)
     if top_logprobs is not None and reasoning.excluded:
         raise row_error("logprobs_without_reasoning", "body.logprobs")
@@ -159,45 +158,9 @@ def check_inline(media: Sequence[MediaPart], profile: Profile) -> None:
                 raise row_error("inline_media", part.at)
 
 
-def _forms(
-    value: object, use: ToolUse, profile: Profile
-) -> tuple[dict[str, Any] | None, tuple[tuple[str, bytes], ...]]:
-    """What constrains the answer, and the schemas in it: the functions of a forced call, else a response_format."""
-    if profile.keeps_promises:
-        _check_form(value, use)
-    schema = read_response_format(value) if value is not None else None
-    if use.forces:
-        forced = [(place, each["parameters"]) for place, each in use.placed_forced if "parameters" in each]
-        if profile.takes_custom:
-            check_bounds((f"{place}.parameters", parameters) for place, parameters in forced)
-        return None, tuple(
-            (f"{place.removeprefix('body.')}.parameters", orjson.dumps(parameters)) for place, parameters in forced
-        )
-    if not isinstance(value, dict) or not constrains(value):
-        return None, ()
-    return upstream_format(value), () if schema is None else (("response_format.json_schema.schema", schema),)
-
-
 def _effort(body: dict[str, Any], model: Model, profile: Profile) -> object:
     asked = body.get("reasoning_effort")
     return model_names.level(body.get("model"), model.id) if asked is None and profile.reads_levels else asked
-
-
-def _check_form(value: object, use: ToolUse) -> None:
-    """Raise `RowError` for a form that cannot be promised (reference 004, response_format)."""
-    if not isinstance(value, dict) or value.get("type") == "text":
-        return
-    if value.get("type") not in TYPES:
-        raise row_error("unknown_format", "body.response_format.type")
-    if use.tools:
-        raise row_error("format_beside_tools", "body.response_format")
-    told = value.get("json_schema")
-    schema = told.get("schema") if isinstance(told, dict) else None
-    if value["type"] == "json_schema" and isinstance(schema, dict):
-        at = "body.response_format.json_schema.schema"
-        if schema.get("type", "object") != "object":
-            raise row_error("schema_root", at)
-        check_bounds([(at, schema)])
 
 
 def _top_logprobs(body: dict[str, Any]) -> int | None:

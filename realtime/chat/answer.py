@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 # Before a hold ends by itself (see realtime/admission.py).
 LONGEST_STREAM_S: Final = 3000.0
 _PATH: Final = "/chat/completions"
+_OURS: Final = 500
 
 
 class Posed(NamedTuple):
@@ -104,7 +105,8 @@ class Answer:
                 rename(told, self._posed.names)
                 last = writer.error(errors.as_object(told, self._exchange.profile))
                 await self._keep(last, refused=True)
-                await self._meter.finish("refused" if isinstance(error, AnexError) else "failed")
+                refused = isinstance(error, AnexError) and error.status < _OURS
+                await self._meter.finish("refused" if refused else "failed")
                 await out.end(last)
                 return
             last = writer.finish(self._usage())

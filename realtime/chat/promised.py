@@ -160,7 +160,8 @@ class Promised:
             elif self._pieces[_THOUGHT] and not self._request.excludes_reasoning:
                 thought = self._reader.reasoning_tokens() or self._share(_THOUGHT)
                 self.owed = replace(told, output_tokens=min(told.output_tokens, thought))
-        error.extra["charged"] = "refunded" if self.owed is None else "stands"
+        # What was charged has used its idempotency key.
+        error.extra |= {"charged": "refunded"} if self.owed is None else {"charged": "stands", "retry": "new_key"}
         return error
 
 

@@ -1,5 +1,6 @@
-"""Run the suites of the clients named on the command line, or of all: against the scripted engine whole, and their
-smoke tests against the models of `make demo`. What follows `--` goes to pytest or to Node. Exit 1 when any failed.
+"""Run the suites of the clients named on the command line, or of all: against the scripted engine whole, their smoke
+tests against the models of `make demo`, and what they have for it on /openai/v1. What follows `--` goes to pytest or to
+Node. Exit 1 when any failed.
 """
 
 import argparse
@@ -16,6 +17,8 @@ from tests.clients import installs, served
 from tests.clients.installs import CACHE, SUITES, Client, InstallFailed
 
 MOST_SECONDS = 900
+# What of a suite runs with a set of models; all of it with any other.
+KINDS = {"local": "smoke", "second": "second"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,11 @@ def main(arguments: list[str]) -> int:
         state = Path(folder)
         with served.running(state, CACHE / "models") as platform:
             for client in ready:
-                results += [_run(client, models, told, more) for models, told in platform.environments.items()]
+                results += [
+                    _run(client, models, told, more)
+                    for models, told in platform.environments.items()
+                    if models not in KINDS or client.has(KINDS[models])
+                ]
             left = platform.left_in_flight()
         good = bool(results) and all(result.good for result in results) and not left
         if not good:
@@ -80,7 +87,7 @@ def _run(client: Client, models: str, told: Mapping[str, str], more: list[str]) 
     command = _node_command if client.on_node else _pytest_command
     try:
         done = subprocess.run(
-            command(client, report, models == "local", more),
+            command(client, report, KINDS.get(models), more),
             cwd=client.place,
             env=dict(told),
             timeout=MOST_SECONDS,
@@ -94,16 +101,18 @@ def _run(client: Client, models: str, told: Mapping[str, str], more: list[str]) 
     return result if result.failed or not done.returncode else Result(client, models, trouble="no test that passed")
 
 
-def _pytest_command(client: Client, report: Path, smoke: bool, more: list[str]) -> list[str]:
+def _pytest_command(client: Client, report: Path, kind: str | None, more: list[str]) -> list[str]:
     python = client.place / "bin" / "python"
-    options = ["-c", str(SUITES / "pytest.ini"), f"--junit-xml={report}", *(("-m", "smoke") if smoke else ())]
+    options = ["-c", str(SUITES / "pytest.ini"), f"--junit-xml={report}", *(("-m", kind) if kind else ())]
     return [str(python), "-m", "pytest", *options, str(client.folder), *more]
 
 
-def _node_command(client: Client, report: Path, smoke: bool, more: list[str]) -> list[str]:
+def _node_command(client: Client, report: Path, kind: str | None, more: list[str]) -> list[str]:
     outputs = [("spec", "stdout"), ("junit", str(report))]
     reporters = [f"--test-reporter{part}" for kind, to in outputs for part in (f"={kind}", f"-destination={to}")]
-    files = sorted(path.name for path in client.folder.glob("*.test.mjs") if not smoke or path.name == "smoke.test.mjs")
+    # Those for /openai/v1 are others once more.
+    others = (path.name for path in client.folder.glob("*.test.mjs") if path.name != "second.test.mjs")
+    files = [f"{kind}.test.mjs"] if kind else sorted(others)
     # One file after the other: together they would have too much in flight.
     return [str(installs.node()), "--test", "--test-concurrency=1", *reporters, *more, *files]
 

@@ -48,6 +48,12 @@ class Client:
         assert pinned, self.pins
         return f"{pinned[1]} {pinned[2]}"
 
+    def has(self, kind: str) -> bool:
+        """Whether there are tests of a kind, by their mark or in a file of their own."""
+        if self.on_node:
+            return (self.folder / f"{kind}.test.mjs").is_file()
+        return any(f"pytest.mark.{kind}" in path.read_text() for path in self.folder.glob("test_*.py"))
+
     @property
     def place(self) -> Path:
         """Where it is installed and its tests run."""

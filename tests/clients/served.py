@@ -56,7 +56,10 @@ class Platform:
 
 @contextmanager
 def running(folder: Path, cache: Path) -> Iterator[Platform]:
-    """The platform until the block ends, with environments for `scripted` and for `local` models."""
+    """The platform until the block ends, with environments for `scripted` and for `local` models on /v1.
+
+    `second` is the scripted ones on /openai/v1.
+    """
     key = secrets.token_hex(16)
     with Stack(folder, durable=False, environment={ENGINE_KEY: key}) as stack:
         chat, encoder = free_port(), free_port()
@@ -78,8 +81,9 @@ def running(folder: Path, cache: Path) -> Iterator[Platform]:
             "ANEX_POOR_KEY": poor,
             "ANEX_NARROW_KEY": narrow,
         }
-        named = {"scripted": SCRIPTED, "local": LOCAL}
-        yield Platform(stack, {name: _environment(told, models) for name, models in named.items()})
+        named = {"scripted": (told, SCRIPTED), "local": (told, LOCAL)}
+        named["second"] = (told | {"ANEX_BASE_URL": f"{origin}/openai/v1"}, SCRIPTED)
+        yield Platform(stack, {name: _environment(*facts) for name, facts in named.items()})
 
 
 def _wait_until_offered(origin: str, *models: str) -> None:

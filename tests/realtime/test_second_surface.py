@@ -111,10 +111,24 @@ def test_forced_call_that_is_not_made_is_422_and_pays_for_delivered_thinking(sur
     if stream:
         *_, last = events(answer)
         assert (last["error"]["code"], last["error"]["charged"]) == ("tool_choice_unmet", "stands")
+        assert last["error"]["retry"] == "new_key"
     one, other = surface.settled(2)
     assert (one.status, one.amount_nano) == ("refused", 0)
     assert (other.status, other.output_tokens) == ("refused", 7 if stream else 0)
     assert other.amount_nano == (200 * other.input_tokens + 800 * 7 if stream else 0)
+
+
+def test_charged_refusal_is_given_again_under_its_key_and_charged_once(surface: Surface) -> None:
+    def ask(key: str) -> str:
+        asked = {"model": "scripted", "messages": [{"role": "user", "content": "[[calls 0]]"}], "stream": True}
+        asked |= {"tools": [TOOL], "tool_choice": "required", "reasoning_effort": "high"}
+        headers = {"Idempotency-Key": key}
+        return surface.http.post("/openai/v1/chat/completions", json=asked, headers=headers).text
+
+    first, other = ask("a"), ask("b")
+    surface.settled(2)
+    assert ask("a") == first != other
+    assert [record.amount_nano > 0 for record in surface.settled(2)] == [True] * 2
 
 
 def test_forced_call_and_custom_call_are_kept(surface: Surface, client: OpenAI) -> None:

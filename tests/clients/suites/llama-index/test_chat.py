@@ -46,6 +46,7 @@ def reason(answer: ChatResponse) -> str:
     return answer.raw.choices[0].finish_reason
 
 
+@pytest.mark.second
 @pytest.mark.smoke
 async def test_streamed_answer_is_the_whole_one(llm) -> None:
     model = llm(max_tokens=16, temperature=0)
@@ -81,6 +82,7 @@ def test_completion_is_a_chat_of_one_message(llm) -> None:
     assert list(model.stream_complete("Name a river."))[-1].text == text
 
 
+@pytest.mark.second
 @pytest.mark.smoke
 async def test_by_default_it_speaks_legacy_completions(anex) -> None:
     place = {"model": anex.chat, "api_base": anex.base_url, "api_key": anex.key, "max_retries": 0}
@@ -108,6 +110,7 @@ def test_log_probabilities_cover_the_answer(llm) -> None:
     assert {len(alternatives) for alternatives in answer.logprobs} == {2}
 
 
+@pytest.mark.second
 def test_thinking_comes_apart_from_the_answer(llm) -> None:
     answer = llm(additional_kwargs={"reasoning_effort": "low"}).chat(RIVERS)
     message = answer.raw.choices[0].message
@@ -152,6 +155,7 @@ def test_forbidden_tool_is_not_called(llm) -> None:
     assert not answer.message.additional_kwargs.get("tool_calls")
 
 
+@pytest.mark.second
 async def test_agent_answers_by_the_result_of_its_tool(llm) -> None:
     for streaming in (True, False):
         agent = FunctionAgent(tools=[TOOL], llm=llm(is_function_calling_model=True), streaming=streaming)
@@ -180,6 +184,7 @@ async def test_structured_answer(llm, settings) -> None:
     assert model.as_structured_llm(Trip).chat(asked).raw == expected
 
 
+@pytest.mark.second
 @pytest.mark.smoke
 def test_structured_answer_is_of_its_schema(llm) -> None:
     class Answer(BaseModel):

@@ -83,6 +83,7 @@ both = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"
 
 
 @pytest.mark.smoke
+@pytest.mark.second
 @capped
 async def test_streamed_answer_is_the_whole_one_with_its_usage(model) -> None:
     settings = ModelSettings(include_usage=True, max_tokens=16, temperature=0)
@@ -110,6 +111,7 @@ async def test_responses_are_the_same_whole_and_streamed_and_say_when_they_are_c
         await run(short, "Name a river.", stream=False)
 
 
+@pytest.mark.second
 @both
 @pytest.mark.parametrize("choice", [None, "auto", "required", "get_weather"])
 async def test_tool_is_called_with_its_arguments_and_its_result_read(model, weather, choice, stream) -> None:
@@ -140,6 +142,7 @@ async def test_several_calls_of_one_answer(model, weather, stream) -> None:
     assert result.final_output == "The tool says: Oslo: sun for 4 days"
 
 
+@pytest.mark.second
 @both
 async def test_structured_output(model, stream) -> None:
     agent = Agent(name="Planner", instructions="Plan a trip.", model=model, output_type=Trip)
@@ -155,6 +158,7 @@ async def test_structured_output_after_a_tool(model, weather, stream) -> None:
     assert result.final_output == Trip(city="Rome", days=4, notes=[])
 
 
+@pytest.mark.second
 @both
 async def test_hand_off_to_another_agent(model, stream) -> None:
     italian = Agent(name="Italian expert", instructions="You know Italy.", model=model)
@@ -174,6 +178,7 @@ async def test_agent_as_a_tool(model, stream) -> None:
     assert result.final_output == f"The tool says: {alone.final_output}"
 
 
+@pytest.mark.second
 @both
 async def test_thinking_comes_apart_from_the_answer(model, stream) -> None:
     settings = ModelSettings(reasoning=Reasoning(effort="low"), include_usage=True)
@@ -187,6 +192,7 @@ async def test_thinking_comes_apart_from_the_answer(model, stream) -> None:
     assert 0 < usage.output_tokens_details.reasoning_tokens < usage.output_tokens
 
 
+@pytest.mark.second
 async def test_conversation_of_a_session_is_sent_again(model, weather) -> None:
     session = SQLiteSession("test")
     agent = Agent(name="Guide", instructions="You know weather.", model=model, tools=[weather.tool])

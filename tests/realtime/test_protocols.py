@@ -122,11 +122,18 @@ def test_custom_tool_is_offered_and_called_as_one_on_the_second_surface(surface:
 
 
 def test_what_is_not_applied_on_the_second_surface_is_named_as_it_was_written(surface: Surface) -> None:
-    body = {"model": "scripted", "input": "hi", "text": {"verbosity": "low"}, "truncation": "auto", "nonsense": 1}
+    body = {
+        "model": "scripted",
+        "input": "hi",
+        "text": {"verbosity": "low"},
+        "truncation": "auto",
+        "nonsense": 1,
+        "n": 2,
+    }
     answer = surface.http.post("/openai/v1/responses", json=body)
     assert answer.status_code == 200
     named = answer.headers["x-anex-ignored-params"].split(", ")
-    assert {"text.verbosity", "truncation", "nonsense"} <= {name.strip() for name in named}
+    assert {"text.verbosity", "truncation", "nonsense", "n"} <= {name.strip() for name in named}
     refused = surface.http.post("/openai/v1/completions", json={"model": "scripted", "prompt": ["a", "b"]})
     error = refused.json()["error"]
     assert refused.status_code == 400

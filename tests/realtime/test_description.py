@@ -45,3 +45,11 @@ def test_list_of_models_is_as_described(surface: Surface) -> None:
     assert listed["data"]
     described("ProviderModelList").validate(listed)
     described("ProviderModel").validate(surface.http.get(f"/v1/models/{listed['data'][0]['id']}").json())
+
+
+def test_answers_of_the_second_surface_are_as_described(surface: Surface) -> None:
+    described("CapableModelList").validate(surface.http.get("/openai/v1/models").json())
+    body = {"model": "scripted", "messages": [{"role": "user", "content": "hi"}]}
+    described("ChatCompletion").validate(surface.http.post("/openai/v1/chat/completions", json=body).json())
+    refused = surface.http.post("/openai/v1/chat/completions", json=body | {"reasoning_effort": "huge"})
+    described("SecondError").validate(refused.json())

@@ -18,9 +18,9 @@ def translate(body: dict[str, Any], *, refuses_unknown: bool) -> Translated[None
         value = body.get(name)
         if value is not None and (type(value) is not type(harmless) or value != harmless):
             raise row_error("not_supported", f"body.{name}")
-    chat = shared(body, own=_OWN, refuses_unknown=refuses_unknown)
+    chat, ignored = shared(body, own=_OWN, refuses_unknown=refuses_unknown)
     chat |= {name: body[name] for name in ("max_tokens", "n") if name in body}
-    return Translated(chat | {"messages": [{"role": "user", "content": prompt}]}, None, _NAMES)
+    return Translated(chat | {"messages": [{"role": "user", "content": prompt}]}, None, _NAMES, ignored)
 
 
 def as_completion(chat: dict[str, Any]) -> dict[str, Any]:

@@ -42,12 +42,12 @@ def translate(body: dict[str, Any], *, refuses_unknown: bool) -> Translated[Echo
     if body.get("instructions") is not None:
         talk.instruct(body["instructions"])
     talk.ask(body.get("input"))
-    chat = shared(body, own=_OWN, refuses_unknown=refuses_unknown)
+    chat, ignored = shared(body, own=_OWN, refuses_unknown=refuses_unknown)
     chat |= {"messages": talk.messages, "max_tokens": body.get("max_output_tokens")}
     if body.get("truncation") != "disabled":
         chat["truncation"] = body.get("truncation")
     chat |= _tools(body, talk.names) | _text(body.get("text")) | _reasoning(body.get("reasoning")) | _logprobs(body)
-    return Translated(chat, _told(body), talk.names | _NAMES)
+    return Translated(chat, _told(body), talk.names | _NAMES, ignored)
 
 
 def _tools(body: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

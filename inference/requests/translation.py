@@ -19,27 +19,27 @@ class Translated(NamedTuple, Generic[EchoT]):
 
     `echo` is what the answer says of the request and a chat answer does not. `names` are paths in the chat body
     (`messages[2].content`) by which a refusal may name a field, and what stands there in the request as it was written.
+    `ignored` fields are unknown here though a chat has them.
     """
 
     body: dict[str, Any]
     echo: EchoT
     names: Mapping[str, str]
+    ignored: tuple[str, ...] = ()
 
 
-def shared(body: Mapping[str, Any], *, own: Collection[str], refuses_unknown: bool) -> dict[str, Any]:
+def shared(
+    body: Mapping[str, Any], *, own: Collection[str], refuses_unknown: bool
+) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The fields that mean the same in a chat; `own` are those with a meaning of their own, left to the caller.
 
-    What only a chat has is unknown here: a `RowError`, or left out where nothing unknown is refused.
+    What only a chat has is unknown here: a `RowError`, or named beside them where nothing unknown is refused.
     """
-    kept = {}
-    for name, value in body.items():
-        if name in own:
-            continue
-        if name not in _OF_CHAT:
-            kept[name] = value
-        elif refuses_unknown and value is not None:
-            raise row_error("unknown_parameter", f"body.{name}")
-    return kept
+    kept = {name: value for name, value in body.items() if name not in own and name not in _OF_CHAT}
+    strange = tuple(name for name in _OF_CHAT if name not in own and body.get(name) is not None)
+    if strange and refuses_unknown:
+        raise row_error("unknown_parameter", f"body.{min(strange)}")
+    return kept, strange
 
 
 def named(path: str, names: Mapping[str, str]) -> str:

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any, Final
 
+import msgspec
+
 from anex.core.errors import AnexError
 from inference.catalogue.schema import Model
 from inference.requests import chat_request, chat_upstream
@@ -37,9 +39,12 @@ def serve(protocol: Protocol) -> Handler:
     """What answers the requests of a protocol; a client that leaves ends its answer at the server."""
 
     def read(body: dict[str, Any], model: Model, profile: Profile) -> Posed:
-        body, echo, names = protocol.translate(body, profile)
+        body, echo, names, ignored = protocol.translate(body, profile)
         try:
-            return Posed(protocol, chat_request.read(body, model=model, profile=profile), echo, names)
+            chat = chat_request.read(body, model=model, profile=profile)
+            if ignored:
+                chat = msgspec.structs.replace(chat, ignored=chat.ignored + ignored)
+            return Posed(protocol, chat, echo, names)
         except AnexError as error:
             rename(error, names)
             raise

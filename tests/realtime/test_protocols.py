@@ -122,12 +122,29 @@ def test_custom_tool_is_offered_and_called_as_one_on_the_second_surface(surface:
 
 
 def test_what_is_not_applied_on_the_second_surface_is_named_as_it_was_written(surface: Surface) -> None:
-    body = {"model": "scripted", "input": "hi", "text": {"verbosity": "low"}, "truncation": "auto", "nonsense": 1}
+    body = {
+        "model": "scripted",
+        "input": "hi",
+        "text": {"verbosity": "low"},
+        "truncation": "auto",
+        "nonsense": 1,
+        "n": 2,
+    }
     answer = surface.http.post("/openai/v1/responses", json=body)
     assert answer.status_code == 200
     named = answer.headers["x-anex-ignored-params"].split(", ")
-    assert {"text.verbosity", "truncation", "nonsense"} <= {name.strip() for name in named}
+    assert {"text.verbosity", "truncation", "nonsense", "n"} <= {name.strip() for name in named}
     refused = surface.http.post("/openai/v1/completions", json={"model": "scripted", "prompt": ["a", "b"]})
     error = refused.json()["error"]
     assert refused.status_code == 400
     assert (error["code"], error["param"], error["charged"]) == ("bad_value", "prompt", False)
+
+
+def test_a_key_in_header_or_body_counts_in_every_protocol(surface: Surface) -> None:
+    asked = {"responses": {"input": "hi"}, "completions": {"prompt": "hi"}}
+    for path, body in asked.items():
+        keyed = {"model": "scripted", **body, "idempotency_key": f"once-{path}"}
+        answers = [surface.http.post(f"/v1/{path}", json=keyed) for _ in range(2)]
+        assert [answer.status_code for answer in answers] == [200, 409], answers[-1].text
+        assert answers[1].json()["error"]["code"] == "key_settled"
+    assert len([record for record in surface.settled(2) if record.amount_nano]) == 2

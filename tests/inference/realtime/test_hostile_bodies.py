@@ -168,7 +168,7 @@ ASKED = st.fixed_dictionaries(
 def test_any_body_of_the_other_text_protocols(body: dict[str, Any], profile: Profile, protocol: Protocol) -> None:
     model, names = model_named("gemma4-12b"), {}
     try:
-        chat, echo, names = protocol.translate(body, profile)
+        chat, echo, names, _ = protocol.translate(body, profile)
         request = chat_request.read(chat, model=model, profile=profile)
     except AnexError as error:
         rename(error, names)

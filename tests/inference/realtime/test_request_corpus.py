@@ -36,7 +36,7 @@ def handle(case: dict[str, Any]) -> None:
     body = bodies.decode(raw(case), profile=profile)
     assert bodies.model_id(body, profile=profile) == model.id
     if case["route"] in TRANSLATED:
-        body, _, names = TRANSLATED[case["route"]].translate(body, profile)
+        body, _, names, _ = TRANSLATED[case["route"]].translate(body, profile)
     else:
         names = {}
     try:

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { APICallError, Output, generateObject, generateText, isStepCount, streamObject, streamText, tool } from "ai";
 import { z } from "zod";
-import { responses as model } from "./client.mjs";
+import { responses as model, second } from "./client.mjs";
 
 const weather = tool({
   description: "The weather of a city.",
@@ -64,6 +64,27 @@ test("a further turn needs store: false, and is refused by name without it", asy
   await assert.rejects(generateText({ model, messages, maxRetries: 0 }), (error) => {
     assert.ok(APICallError.isInstance(error));
     assert.deepEqual([error.statusCode, error.data.error.param], [400, "input[1]"]);
+    return true;
+  });
+});
+
+test("a loop with a custom tool needs store: false, and is refused by name without it", async () => {
+  const execute = async (code) => `It printed ${code.length}.`;
+  const asked = {
+    model: second(process.env.ANEX_CHAT_MODEL),
+    prompt: "Run the code 'print(1)'.",
+    tools: { run_code: second.tools.customTool({ description: "Runs code.", execute }) },
+    stopWhen: isStepCount(2),
+    maxRetries: 0,
+  };
+  const providerOptions = { openai: { store: false } };
+  const { steps, text } = await generateText({ ...asked, providerOptions });
+  assert.equal(typeof steps[0].toolCalls[0].input, "string");
+  assert.match(text, /It printed \d+\./);
+  const stream = streamText({ ...asked, providerOptions });
+  assert.match((await Array.fromAsync(stream.textStream)).join(""), /It printed \d+\./);
+  await assert.rejects(generateText(asked), (error) => {
+    assert.equal(error.data.error.param, "input[1]");
     return true;
   });
 });

@@ -93,7 +93,11 @@ async def test_by_default_it_speaks_legacy_completions(anex) -> None:
     assert "".join(piece.delta for piece in model.stream_complete("Name a river.")) == whole.text
     assert (await model.acomplete("Name a river.")).text == whole.text
     assert model.chat(RIVERS).message.content
-    assert OpenAILike(**place, context_window=2048).complete("Name a river.").text
+
+
+def test_by_default_it_asks_for_all_the_room_it_knows_of(anex) -> None:
+    place = {"model": anex.chat, "api_base": anex.base_url, "api_key": anex.key, "max_retries": 0}
+    assert OpenAILike(**place).complete("Name a river.").text
 
 
 def test_parameters_reach_the_model(llm) -> None:

@@ -119,7 +119,7 @@ async def disturb(stack: Stack, chance: random.Random, load: Load) -> None:
         stack.kill(name)
         (stack.state / f"{name}.log").unlink()
         stack.start_web(name)
-        await asyncio.to_thread(stack.wait_for_web, name)
+        await asyncio.to_thread(stack.wait_for_web, name, 90)
 
     async def kill_database() -> None:
         assert stack.postgres.process

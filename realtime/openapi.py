@@ -51,7 +51,9 @@ def describe(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     native = {"url": f"{settings.ANEX_PUBLIC_URL}/realtime/v1", "description": "Realtime API"}
     openai = {"url": settings.ANEX_PUBLIC_URL, "description": "OpenAI-compatible API"}
     _add(result, "native.yaml", native, {status: _refusal(MEANINGS, status) for status in MEANINGS})
-    _add(result, "openai.yaml", openai, {s: _refusal(OPENAI_MEANINGS, s, "OpenAIError") for s in OPENAI_MEANINGS})
+    refusals = {status: _refusal(OPENAI_MEANINGS, status, "OpenAIError") for status in OPENAI_MEANINGS}
+    for name in ("openai.yaml", "text_protocols.yaml"):
+        _add(result, name, openai, refusals)
     second = {s: _refusal(SECOND_MEANINGS, s, "SecondError") for s in SECOND_MEANINGS if s != "402"}
     _add(result, "second.yaml", openai | {"description": "Second OpenAI-compatible API"}, second)
     return result

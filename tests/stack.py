@@ -159,7 +159,7 @@ class Stack:
             name, ["-m", "anex.serve", "--fd", str(socket_), "--log-level", "warning"], pass_fds=(socket_,)
         )
 
-    def wait_for_web(self, name: str = "web", seconds: float = 30) -> None:
+    def wait_for_web(self, name: str = "web", seconds: float = 120) -> None:
         """Until a web process that was started answers requests."""
         deadline = time.monotonic() + seconds
         while b"READY" not in (log := (self.state / f"{name}.log").read_bytes()):

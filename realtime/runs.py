@@ -1,10 +1,16 @@
 """Answers that outlive the connection they were asked on: a resend of the request finds them."""
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
+
+from anex.core.errors import AnexError
+from inference.backends.faults import UpstreamError
+
+log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
@@ -43,6 +49,7 @@ class Runs:
 
     def _over(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled():
-            # Told to whoever waits; nobody may.
-            task.exception()
+        # Told to whoever waits, who may be gone.
+        error = None if task.cancelled() else task.exception()
+        if error and not isinstance(error, AnexError | UpstreamError | TimeoutError):
+            log.error("an answer failed", exc_info=error)

@@ -71,4 +71,4 @@ def test_possible_report_is_believed_as_it_is():
 def test_verdict_that_the_caller_contradicts_is_an_error_of_ours():
     asked = Asked("s", "chat", "text:write", "chat", "scripted", 1)
     with pytest.raises(ValueError, match="no verdict"):
-        requests.refusal({"why": "scope"}, asked, Caller("k", UUID(int=0), EVERY_SCOPE), today=None)
+        requests.refusal({"why": "scope"}, asked, Caller("k", UUID(int=0), EVERY_SCOPE), card=None, today=None)

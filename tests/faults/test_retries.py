@@ -8,10 +8,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from tests.stack import Stack
@@ -64,7 +66,7 @@ class Load:
         path = chance.choice(["/v1/chat/completions", "/openai/v1/chat/completions"])
         named = path.startswith("/v1") or chance.random() < 0.5
         stream = chance.random() < 0.4
-        text = f"[[tokens {chance.randrange(10, 30)}]] [[pace {chance.randrange(8)}]] {'x' * number}"
+        text = f"[[tokens {chance.randrange(10, 30)}]] [[pace {chance.randrange(16):02}]] {'x' * number}"
         body = {
             "model": "scripted",
             "max_tokens": 40,
@@ -75,7 +77,7 @@ class Load:
         # Whoever leaves a stream of a derived key has given up its answer.
         leaves = named or not stream
         for _ in range(12):
-            several = 1 + (chance.random() < 0.2)
+            several = 1 + (chance.random() < 0.4)
             ends = await asyncio.gather(
                 *(self._send(number, path, body, headers, leaves=leaves) for _ in range(several))
             )
@@ -119,7 +121,7 @@ async def disturb(stack: Stack, chance: random.Random, load: Load) -> None:
         stack.kill(name)
         (stack.state / f"{name}.log").unlink()
         stack.start_web(name)
-        await asyncio.to_thread(stack.wait_for_web, name)
+        await asyncio.to_thread(stack.wait_for_web, name, 90)
 
     async def kill_database() -> None:
         assert stack.postgres.process
@@ -133,15 +135,20 @@ async def disturb(stack: Stack, chance: random.Random, load: Load) -> None:
         stack.valkey.stop()
         stack.valkey.start()
 
-    async def lose() -> None:
-        await asyncio.to_thread(stack.query, REAP)
-
-    ways: list[Callable[[], Awaitable[None]]] = [kill_web, kill_web, lose, lose, lose, kill_database, forget_answers]
+    ways: list[Callable[[], Awaitable[None]]] = [kill_web, kill_web, kill_database, forget_answers]
     while load.sent < REQUESTS:
         for way in chance.sample(ways, len(ways)):
             await asyncio.sleep(chance.uniform(0.1, 0.5))
             load.seen[f"({way.__name__})"] += 1
             await way()
+
+
+async def lose(stack: Stack, chance: random.Random, load: Load) -> None:
+    """Again and again every process is taken for dead."""
+    while load.sent < REQUESTS:
+        await asyncio.sleep(chance.uniform(0.1, 0.6))
+        with suppress(psycopg.OperationalError):
+            load.seen["(lost)"] += (await asyncio.to_thread(stack.query, REAP))[0][0]
 
 
 @pytest.mark.slow
@@ -153,8 +160,7 @@ def test_thousand_requests_sent_again_at_random_charge_each_key_at_most_once() -
         load = Load(stack, chance)
         async with load.client, asyncio.timeout(300):
             clients = [asyncio.create_task(load.run()) for _ in range(CLIENTS)]
-            disturbing = asyncio.create_task(disturb(stack, chance, load))
-            await asyncio.gather(*clients, disturbing)
+            await asyncio.gather(*clients, disturb(stack, chance, load), lose(stack, chance, load))
         return load
 
     with (

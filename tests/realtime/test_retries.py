@@ -93,6 +93,23 @@ def test_repeated_request_on_the_second_surface_is_given_the_first_ones_answer(s
 
 
 @pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(("path", "text"), [("responses", "input"), ("completions", "prompt")])
+def test_every_text_protocol_is_answered_once(surface: Surface, path: str, text: str, stream: bool) -> None:
+    asked = {"model": "scripted", text: "hi", "stream": stream}
+
+    def post(prefix: str, **more: Any) -> httpx.Response:
+        return surface.http.post(f"/{prefix}/{path}", json=asked | more)
+
+    first, again = post("openai/v1"), post("openai/v1")
+    assert (first.status_code, first.content) == (200, again.content)
+    named = [post("v1", idempotency_key="mine") for _ in range(2)]
+    assert [answer.status_code for answer in named] == [200, 409]
+    # A key names a turn, in whichever protocol it was asked for.
+    assert code(ask(surface, FIRST, "mine")) == (409, "idempotency_key_reused")
+    assert len(costs(surface)) == 2
+
+
+@pytest.mark.parametrize("stream", [True, False])
 def test_request_that_is_being_answered_is_waited_for(surface: Surface, meanwhile, stream) -> None:
     several = [meanwhile(ask, surface, text=SLOW, stream=stream) for _ in range(4)]
     assert len({answer.result().content.replace(b": keep-alive\n\n", b"") for answer in several}) == 1

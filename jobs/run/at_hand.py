@@ -36,7 +36,11 @@ class AtHand:
 
     def wanting(self) -> bool:
         """Whether there is room for another chunk of somebody who is not passed."""
-        return self._bytes < MAX_BYTES and (not self._is_enough() or len(self._jobs) < ORGANIZATIONS_AT_ONCE)
+        return self._bytes < MAX_BYTES and (not self._is_enough() or len(self._jobs) < 2 * ORGANIZATIONS_AT_ONCE)
+
+    def least_share(self) -> int:
+        """The least that is wanted: beside those who have the usual window there is room for as many who have not."""
+        return 2 if self._is_enough() and len(self._jobs) >= ORGANIZATIONS_AT_ONCE else 1
 
     def passed_jobs(self) -> set[UUID]:
         """The jobs of which no chunk is wanted."""

@@ -100,7 +100,7 @@ WITH near AS MATERIALIZED (
         ORDER BY c.index LIMIT {OF_A_JOB}
     ) c
     WHERE j.status IN ('submitted', 'estimating', 'in_progress', 'finalizing', 'cancelling') AND j.region = %(region)s
-      AND j.id <> ALL(%(passed_jobs)s::uuid[])
+      AND j.share >= %(least_share)s AND j.id <> ALL(%(passed_jobs)s::uuid[])
       AND NOT EXISTS (
           SELECT 1 FROM unnest(%(passed)s::uuid[], %(passed_shares)s::int[], %(passed_priorities)s::int[])
               AS p(organization_id, share, priority)
@@ -150,10 +150,11 @@ def claim(
     uncounted: Sequence[str] = (),
     passed_jobs: Collection[UUID] = (),
     passed_organizations: Mapping[UUID, Rank] | None = None,
+    least_share: int = 1,
 ) -> list[Claim]:
     """Up to `limit` free chunks of these kinds; `models` are those a server answers for, `uncounted` those whose
     input cannot be counted just now, `held` the chunks (their ids) this worker is at now. `passed_…` have enough rows
-    here; of an organization, but for jobs above this rank.
+    here; of an organization, but for jobs above this rank. Jobs of less than `least_share` are not wanted.
 
     Organizations take turns, and so do the jobs of one: whoever has the fewest chunks in hand, at all workers, is next.
     """
@@ -166,6 +167,7 @@ def claim(
         "passed": list(passed),
         "passed_shares": [rank.share for rank in passed.values()],
         "passed_priorities": [rank.priority for rank in passed.values()],
+        "least_share": least_share,
         "region": region,
         "limit": limit,
         "epoch": lease.epoch,

@@ -220,6 +220,7 @@ class Pump:
             uncounted=uncounted,
             passed_jobs=at_hand.passed_jobs() if at_hand else (),
             passed_organizations=at_hand.passed_organizations() if at_hand else None,
+            least_share=at_hand.least_share() if at_hand else 1,
         )
 
     def _begin_control(self, found: Claim, lease: Lease) -> None:

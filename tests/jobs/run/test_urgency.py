@@ -38,8 +38,9 @@ def test_claims_go_by_shares_between_organizations_and_by_priority_within_one(
         held.extend(found)
         return names[found[0].job_id] if found else None
 
+    assert claim(least_share=2) == "urgent"
     # The hour is due four places for each of the day.
-    assert [claim() for _ in range(10)] == ["high", *["urgent"] * 4, "high", *["urgent"] * 4]
+    assert [claim() for _ in range(9)] == ["high", *["urgent"] * 3, "high", *["urgent"] * 4]
     # Who has enough at hand is passed, but for what goes before it.
     assert claim(passed_organizations={acme.pk: Rank(1, 5)}) == "high"
     assert claim(passed_organizations={acme.pk: Rank(4, 0)}) is None

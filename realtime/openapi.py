@@ -54,7 +54,7 @@ def describe(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     refusals = {status: _refusal(OPENAI_MEANINGS, status, "OpenAIError") for status in OPENAI_MEANINGS}
     for name in ("openai.yaml", "text_protocols.yaml"):
         _add(result, name, openai, refusals)
-    second = {s: _refusal(SECOND_MEANINGS, s, "SecondError") for s in SECOND_MEANINGS if s != "402"}
+    second = {s: _refusal(SECOND_MEANINGS, s, "OpenAIError") for s in SECOND_MEANINGS if s != "402"}
     _add(result, "second.yaml", openai | {"description": "Second OpenAI-compatible API"}, second)
     return result
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from anex.core.error_catalogue import entry_of
 from anex.core.errors import AnexError
+from anex.core.retrying import wait_s
 
 _TYPES: Final = {
     401: "authentication_error",
@@ -29,5 +30,6 @@ def error_object(
 
 def of(error: AnexError) -> dict[str, Any]:
     """The object of one of our errors; a wait is told beside its header."""
-    wait = {} if error.retry_after is None else {"retry_after": error.retry_after}
-    return error_object(error.status, error.message, error.code, param=error.param, extra=wait | error.extra)
+    wait = wait_s(error)
+    told = {} if wait is None else {"retry_after": wait}
+    return error_object(error.status, error.message, error.code, param=error.param, extra=told | error.extra)

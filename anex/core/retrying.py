@@ -13,14 +13,19 @@ _OURS: Final = 500
 _OUTLIVED: Final = 504
 
 
+def wait_s(error: AnexError) -> int | None:
+    """How long to wait before the next try, None where the error says nothing of it."""
+    if error.retry_after is None and isinstance(error, Unavailable) and _advice(error) == "same":
+        return 1
+    return error.retry_after
+
+
 def headers(error: AnexError) -> Headers:
     """The headers of a refusal: what the error knows of another try, else what the catalogue says of its code."""
     told: Headers = []
     entry = entry_of(error.code, error.status)
-    wait, retry = error.retry_after, error.extra.get("retry", entry.retry)
-    if wait is None and isinstance(error, Unavailable) and retry == "same":
-        wait = 1
-    if wait is not None:
+    retry = _advice(error)
+    if (wait := wait_s(error)) is not None:
         told.append((b"retry-after", str(wait).encode()))
     if retry != "same":
         if error.status in _RESENT or error.status >= _OURS or entry.charged:
@@ -31,4 +36,9 @@ def headers(error: AnexError) -> Headers:
         told.append((b"allow", ", ".join(error.allowed).encode()))
     if isinstance(error, Unauthenticated):
         told.append((b"www-authenticate", b"Bearer"))
+    return told
+
+
+def _advice(error: AnexError) -> str:
+    told: str = error.extra.get("retry", entry_of(error.code, error.status).retry)
     return told

@@ -12,7 +12,7 @@ import pytest
 from accounts import plans
 from anex.core import openai_errors
 from anex.core.error_catalogue import CATALOGUE, SECTIONS
-from anex.core.errors import AnexError, Conflict, InvalidRequest, TooManyRequests
+from anex.core.errors import AnexError, Conflict, InvalidRequest, TooManyRequests, Unavailable
 from anex.core.retrying import headers
 from anex.settings.base import BASE_DIR
 from inference.refusals import SENTENCES
@@ -88,3 +88,7 @@ def test_wait_is_told_in_the_body_and_the_header() -> None:
     full = TooManyRequests("Full.", retry_after=7)
     assert openai_errors.of(full)["retry_after"] == 7
     assert headers(full) == [(b"retry-after", b"7")]
+    away = Unavailable("Away.")
+    assert (openai_errors.of(away)["retry_after"], headers(away)) == (1, [(b"retry-after", b"1")])
+    off = Unavailable("Off.", code="vendor_disabled")
+    assert ("retry_after" in openai_errors.of(off), headers(off)) == (False, [(b"x-should-retry", b"false")])

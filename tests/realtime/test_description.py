@@ -52,4 +52,4 @@ def test_answers_of_the_second_surface_are_as_described(surface: Surface) -> Non
     body = {"model": "scripted", "messages": [{"role": "user", "content": "hi"}]}
     described("ChatCompletion").validate(surface.http.post("/openai/v1/chat/completions", json=body).json())
     refused = surface.http.post("/openai/v1/chat/completions", json=body | {"reasoning_effort": "huge"})
-    described("SecondError").validate(refused.json())
+    described("OpenAIError").validate(refused.json())

@@ -48,6 +48,8 @@ def test_fault_of_a_server(surface: Surface, fault: str, status: int, ending: st
         assert done == b"[DONE]"
         assert last["choices"][0]["finish_reason"] == ("error" if ending == "error" else "stop")
         assert ("error" in last) is (ending == "error")
+        if ending == "error":
+            assert (last["error"]["retry"], last["error"]["charged"]) == ("same", False)
     first, second = surface.settled(2)
     assert {first.status, second.status} == {settled}
     free = settled == "failed" or "zero" in fault

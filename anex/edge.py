@@ -13,20 +13,15 @@ import orjson
 from django.conf import settings
 from limits import RateLimitItem, parse
 
+from anex.core import openai_errors
 from anex.core.asgi import App, Scope
+from anex.core.errors import TooManyRequests
 from anex.rates import Rates
-from anex.refusals import API_PATHS
+from anex.refusals import API_PATHS, OPENAI_PATHS
 
+MESSAGE = "Requests arrive faster than they are accepted. Wait as long as Retry-After says."
 # Reference 003, RateLimitError.
-BODY = orjson.dumps(
-    {
-        "error": {
-            "code": "rate_limit_exceeded",
-            "message": "Requests arrive faster than they are accepted. Wait as long as Retry-After says.",
-            "type": "rate_limit_error",
-        }
-    }
-)
+DETAIL = {"code": "rate_limit_exceeded", "message": MESSAGE, "type": "rate_limit_error"}
 
 
 class RateLimit:
@@ -42,7 +37,7 @@ class RateLimit:
         """Pass the request on, or answer 429."""
         wait_s = self._wait_s(scope) if scope["type"] == "http" and scope["path"].startswith(API_PATHS) else 0
         if wait_s:
-            await _refuse(send, wait_s)
+            await _refuse(send, wait_s, is_openai=scope["path"].startswith(OPENAI_PATHS))
         else:
             await self._app(scope, receive, send)
 
@@ -81,12 +76,14 @@ def _header(scope: Scope, name: bytes) -> bytes:
     return b",".join(value for key, value in scope["headers"] if key == name)
 
 
-async def _refuse(send: Any, wait_s: int) -> None:
+async def _refuse(send: Any, wait_s: int, *, is_openai: bool) -> None:
+    told = openai_errors.of(TooManyRequests(MESSAGE, retry_after=wait_s)) if is_openai else DETAIL
+    body = orjson.dumps({"error": told})
     headers = [
         (b"content-type", b"application/json"),
-        (b"content-length", str(len(BODY)).encode()),
+        (b"content-length", str(len(body)).encode()),
         (b"retry-after", str(wait_s).encode()),
         (b"x-request-id", uuid4().hex.encode()),
     ]
     await send({"type": "http.response.start", "status": 429, "headers": headers})
-    await send({"type": "http.response.body", "body": BODY})
+    await send({"type": "http.response.body", "body": body})

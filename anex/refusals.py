@@ -4,7 +4,6 @@ And what every answer of the APIs carries.
 """
 
 import logging
-from http import HTTPStatus
 from typing import Any
 from uuid import uuid4
 
@@ -14,8 +13,8 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils.deprecation import MiddlewareMixin
 from django.views import defaults
 
-from anex.core.errors import Unavailable
-from anex.core.openai_errors import error_object
+from anex.core import openai_errors
+from anex.core.errors import AnexError, InvalidRequest, NotFound, Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -27,26 +26,26 @@ API_PATHS = DETAIL_PATHS + OPENAI_PATHS
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """A page, or what programs read: the APIs answer JSON on every path below them."""
-    answer = _in_json(request, 400, "This request cannot be read: its host, its query or a header makes no sense.")
-    return answer or defaults.bad_request(request, exception)
+    told = InvalidRequest("This request cannot be read: its host, its query or a header makes no sense.")
+    return _in_json(request, told) or defaults.bad_request(request, exception)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """A page, or the same in JSON."""
-    return _in_json(request, 404, "There is no such endpoint.") or defaults.page_not_found(request, exception)
+    return _in_json(request, NotFound("There is no such endpoint.")) or defaults.page_not_found(request, exception)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """A page, or the same in JSON."""
-    answer = _in_json(request, 500, "Something went wrong on our side. Try again.")
-    return answer or defaults.server_error(request)
+    told = AnexError("Something went wrong on our side. Try again.")
+    return _in_json(request, told) or defaults.server_error(request)
 
 
-def _in_json(request: HttpRequest, status: int, message: str, *, code: str | None = None) -> JsonResponse | None:
-    body: dict[str, Any] = {"detail": message}
+def _in_json(request: HttpRequest, error: AnexError) -> JsonResponse | None:
+    body: dict[str, Any] = {"detail": error.message}
     if request.path.startswith(OPENAI_PATHS):
-        body = {"error": error_object(status, message, code or HTTPStatus(status).name.lower())}
-    return JsonResponse(body, status=status) if request.path.startswith(API_PATHS) else None
+        body = {"error": openai_errors.of(error)}
+    return JsonResponse(body, status=error.status) if request.path.startswith(API_PATHS) else None
 
 
 class RequestIdMiddleware(MiddlewareMixin):
@@ -68,8 +67,8 @@ class DatabaseAwayMiddleware(MiddlewareMixin):
             return None
         # What the driver says names the host.
         log.warning("the database is away: %s", type(exception).__name__)
-        message = "The request could not be handled just now. Try again."
-        answer = _in_json(request, 503, message, code=Unavailable.code) or defaults.server_error(request)
+        told = Unavailable("The request could not be handled just now. Try again.", retry_after=1)
+        answer = _in_json(request, told) or defaults.server_error(request)
         answer.status_code = 503
         answer["Retry-After"] = "1"
         return answer

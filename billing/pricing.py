@@ -109,12 +109,8 @@ class PriceCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     def rates(self, column: Column, *, media: bool) -> Rates:
         """The rates of a column for rows with or without media; NotSold where the card has none."""
-        found = {
-            ("batch", False): self.text,
-            ("batch", True): self.media,
-            ("realtime", False): self.realtime,
-            ("realtime", True): self.realtime_media,
-        }[column, media]
+        of_text, of_media = (self.text, self.media) if column == "batch" else (self.realtime, self.realtime_media)
+        found = of_media if media else of_text
         if found is None:
             raise NotSold(f"{self.model} has no {column} price{' for media' if media else ''}")
         return found

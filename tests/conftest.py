@@ -8,8 +8,12 @@ import pytest
 from django.db import connection
 from hypothesis import HealthCheck, settings
 
+from anex.core import openai_errors
 from anex.core.destinations import Rules
+from anex.core.error_catalogue import CATALOGUE
+from anex.core.errors import AnexError
 from inference.catalogue import include
+from inference.refusals import SENTENCES
 from tests import https
 from tests.models_folder import ModelsFolder
 
@@ -41,6 +45,20 @@ def django_db_setup(django_db_setup, django_db_blocker):
     """Transactional tests empty every table afterwards, which append-only tables refuse; let this database do it."""
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute(KEEP_TRUNCATABLE)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def every_code_is_in_the_catalogue() -> Iterator[None]:
+    """No test meets an error in OpenAI's shape whose code nobody explains."""
+    rendered = openai_errors.of
+
+    def checked(error: AnexError) -> dict[str, Any]:
+        assert error.code in CATALOGUE or error.code in SENTENCES, error.code
+        return rendered(error)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(openai_errors, "of", checked)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -93,11 +93,11 @@ class Story:
             if now != seen:
                 seen, since = now, monotonic()
             elif monotonic() - since > _STALLED_S:
-                raise DemoError(f"The job does not move on from {job['status']}; var/logs/worker.log may say why.")
+                raise DemoError(f"The job does not move on from {job['status']}; var/logs/worker-*.log may say why.")
             await asyncio.sleep(_POLL_S)
 
 
 def _require(job: dict[str, Any], status: str) -> None:
     if job["status"] != status:
-        reason = job.get("failure_reason") or "var/logs/worker.log may say why"
+        reason = job.get("failure_reason") or "var/logs/worker-*.log may say why"
         raise DemoError(f"The job ended as {job['status']}: {reason.rstrip('.')}.")

@@ -26,6 +26,7 @@ MODEL = "smollm2-135m-instruct"
 EMBEDDER, DECIDER = "minilm-l6-v2", "minilm-decide"
 _MODEL_CONCURRENCY = 8
 _GRACEFUL_S = 5
+_MOST_WORKERS = 4
 
 
 class Platform:
@@ -67,17 +68,6 @@ class Platform:
             environment=self.environment,
             options={"cwd": ROOT},
         )
-        worker = Service(
-            name="worker",
-            command=python(
-                *("-m", "celery", "-A", "anex", "worker", "--pool", "threads", "--concurrency", "2", "-Q", "batch"),
-                *("--without-gossip", "--without-mingle", "--loglevel", "INFO"),
-            ),
-            ready=handles_sigterm,
-            environment=self.environment,
-            grace_s=20.0,
-            options={"cwd": ROOT},
-        )
         schedule = str(self.state.directory / "beat-schedule")
         scheduler = Service(
             name="scheduler",
@@ -86,7 +76,25 @@ class Platform:
             environment=self.environment,
             options={"cwd": ROOT},
         )
-        await together(self.supervisor.start(web, worker, scheduler), self._register_models())
+        await together(self.supervisor.start(web, *self._workers(), scheduler), self._register_models())
+
+    def _workers(self) -> list[Service]:
+        """One for each core, for a worker is one event loop; no more than the platform beside them can feed."""
+        count = min(len(os.sched_getaffinity(0)), _MOST_WORKERS)
+        return [self._worker(f"worker-{number}") for number in range(1, count + 1)]
+
+    def _worker(self, name: str) -> Service:
+        return Service(
+            name=name,
+            command=python(
+                *("-m", "celery", "-A", "anex", "worker", "--pool", "threads", "--concurrency", "2", "-Q", "batch"),
+                *("--without-gossip", "--without-mingle", "--loglevel", "INFO", "-n", f"{name}@%h"),
+            ),
+            ready=handles_sigterm,
+            environment=self.environment,
+            grace_s=20.0,
+            options={"cwd": ROOT},
+        )
 
     async def manage(self, command: str, *arguments: str) -> str:
         """Run a management command; what it printed. Raises StartError when it fails."""

@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.callers import Caller
+from accounts.selectors import plans
 from anex.core import clock
 from anex.core.money import credits
 from billing import usage
@@ -60,7 +61,7 @@ class PlansView(OpenAIView):
 
     def get(self, request: Request) -> Response:
         """A list of one."""
-        plan = cast(Caller, request.auth).plan
+        plan = plans.of(_organization(request))
         interactive = {"burst": plan.burst if plan.may_generate else 0}
         entry = {
             "id": plan.slug,

@@ -1,8 +1,8 @@
 """The one HTTP client for model servers: OpenAI-compatible ones and System One ones."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from io import BytesIO
 from types import TracebackType
@@ -72,11 +72,11 @@ class Client:
         `silence_s` seconds.
         """
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=silence_s)
-        with _faults(silence_s) as seen:
+        with _Faults(silence_s) as seen:
             response = await self._request(server, path, body, timeout)
             seen.answered = True
         try:
-            with _faults(silence_s, answered=True):
+            with _Faults(silence_s, answered=True):
                 check_status(response.status, response.headers, now=clock.now())
             yield Stream(response, silence_s)
         finally:
@@ -84,7 +84,7 @@ class Client:
 
     async def status(self, server: Server, url: str) -> int:
         """The status of a GET, on a connection that is not used again; its body is not read. Raises `UpstreamError`."""
-        with _faults(CONNECT_TIMEOUT_S):
+        with _Faults(CONNECT_TIMEOUT_S):
             async with self._session.get(
                 url,
                 headers=_headers(server) | {"Connection": "close"},
@@ -94,7 +94,7 @@ class Client:
                 return response.status
 
     async def _post(self, server: Server, path: str, body: bytes, timeout_s: float) -> tuple[int, bytes]:
-        with _faults(timeout_s) as seen:
+        with _Faults(timeout_s) as seen:
             async with await self._request(server, path, body, _patience(timeout_s)) as response:
                 seen.answered = True
                 if response.status != 200:
@@ -135,12 +135,12 @@ class Stream:
 
     async def read(self) -> bytes:
         """The bytes that came since, at least one; empty at the end. Raises ServerFailed and ServerLost."""
-        with _faults(self._silence_s, answered=True):
+        with _Faults(self._silence_s, answered=True):
             return await self._response.content.readany()
 
     async def whole(self) -> bytes:
         """All that is left. Raises ServerFailed and ServerLost."""
-        with _faults(self._silence_s, answered=True):
+        with _Faults(self._silence_s, answered=True):
             return await _read(self._response)
 
     async def finish(self) -> None:
@@ -153,29 +153,36 @@ class Stream:
 
 @lru_cache(16)
 def _patience(total_s: float) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(total=total_s, connect=CONNECT_TIMEOUT_S)
+    # A limit of `connect` would set a timer for every request, also where a connection is at hand.
+    return aiohttp.ClientTimeout(total=total_s, sock_connect=CONNECT_TIMEOUT_S)
 
 
-class _Seen:
-    def __init__(self, answered: bool) -> None:
+class _Faults:
+    """A block in which what aiohttp raises becomes the faults of a model server."""
+
+    __slots__ = ("_timeout_s", "answered")
+
+    def __init__(self, timeout_s: float, *, answered: bool = False) -> None:
+        self._timeout_s = timeout_s
         self.answered = answered
 
+    def __enter__(self) -> Self:
+        return self
 
-@contextmanager
-def _faults(timeout_s: float, *, answered: bool = False) -> Iterator[_Seen]:
-    """What aiohttp raises, as the faults of a model server."""
-    seen = _Seen(answered)
-    try:
-        yield seen
-    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-        raise ServerLost("The model server cannot be reached.", sent=False) from error
-    except TimeoutError as error:
-        raise ServerFailed(f"The model server did not answer in {timeout_s:g} s.") from error
-    except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, ConnectionError) as error:
-        when = "in the middle of its answer" if seen.answered else "before it answered"
-        raise ServerLost(f"The model server closed the connection {when}.", sent=True) from error
-    except aiohttp.ClientError as error:
-        raise ServerFailed("The model server's answer is not HTTP.") from error
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            return
+        if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+            raise ServerLost("The model server cannot be reached.", sent=False) from error
+        if isinstance(error, TimeoutError):
+            raise ServerFailed(f"The model server did not answer in {self._timeout_s:g} s.") from error
+        if isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError | ConnectionError):
+            when = "in the middle of its answer" if self.answered else "before it answered"
+            raise ServerLost(f"The model server closed the connection {when}.", sent=True) from error
+        if isinstance(error, aiohttp.ClientError):
+            raise ServerFailed("The model server's answer is not HTTP.") from error
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

@@ -23,7 +23,7 @@ def read_usage(
     report = body.get("usage")
     if report is None:
         return None, False
-    if not isinstance(report, Mapping):
+    if not isinstance(report, dict):
         return None, True
     read = _count(report.get("prompt_tokens", report.get("input_tokens")))
     written = _count(report.get("completion_tokens", report.get("output_tokens", None if "choices" in body else 0)))
@@ -42,20 +42,18 @@ def read_usage(
 def read_reasoning(body: Mapping[str, Any]) -> int | None:
     """The tokens of an answer that were thinking, where its report tells them."""
     report = body.get("usage")
-    details = report.get("completion_tokens_details") if isinstance(report, Mapping) else None
-    return _count(details.get("reasoning_tokens")) if isinstance(details, Mapping) else None
+    details = report.get("completion_tokens_details") if isinstance(report, dict) else None
+    return _count(details.get("reasoning_tokens")) if isinstance(details, dict) else None
 
 
 def _count(value: Any) -> int | None:
     """A whole number of at least zero, written as an integer or as a float without fraction; else None."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    if isinstance(value, float) and not value.is_integer():
-        return None
-    return int(value) if value >= 0 else None
+    if type(value) is int:
+        return value if value >= 0 else None
+    return int(value) if type(value) is float and value.is_integer() and value >= 0 else None
 
 
 def _cached(report: Mapping[str, Any]) -> Any:
     details = report.get("prompt_tokens_details", report.get("input_tokens_details"))
-    told = details.get("cached_tokens") if isinstance(details, Mapping) else details
+    told = details.get("cached_tokens") if isinstance(details, dict) else details
     return 0 if told is None else told

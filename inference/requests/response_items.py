@@ -25,9 +25,10 @@ class Conversation:
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
         self.names: dict[str, str] = {"messages": "input"}
-        # The assistant message that further items may belong to, and the thinking before it.
+        # The assistant message that further items may belong to, its texts, and the thinking before and in it.
         self._round: dict[str, Any] | None = None
-        self._thought = ""
+        self._said: list[str] = []
+        self._thoughts: list[str] = []
 
     def instruct(self, text: object) -> None:
         """Begin with the system prompt."""
@@ -46,10 +47,12 @@ class Conversation:
             raise expected("a string or an array of items", value, "body.input")
         if not value:
             raise row_error("empty", "body.input")
+        followers = _followers(value)
         for index, item in enumerate(value):
-            self._take(item, value[index + 1 :], f"input[{index}]")
+            self._take(item, followers[index], f"input[{index}]")
+        self._settle()
 
-    def _take(self, item: object, later: list[Any], at: str) -> None:
+    def _take(self, item: object, follower: object, at: str) -> None:
         if not isinstance(item, dict):
             raise row_error("wrong_type", f"body.{at}", expected="an object")
         kind = _kind(item)
@@ -64,7 +67,7 @@ class Conversation:
         elif kind == "reasoning":
             self._think(item)
         elif kind == "item_reference":
-            _check_reference(item.get("id"), later, f"body.{at}")
+            _check_reference(item.get("id"), follower, f"body.{at}")
         else:
             raise row_error("unknown_item", f"body.{at}.type", type=str(kind)[:64], supported=_ITEMS)
 
@@ -77,10 +80,10 @@ class Conversation:
         if text is None:
             raise row_error("wrong_type", f"body.{at}.content", expected="a string or an array of texts")
         message = self._current(at)
-        if message["content"] is not None and not message.get("tool_calls"):
-            self._round = None
-            message = self._current(at)
-        message["content"] = text if message["content"] is None else message["content"] + text
+        if self._said and not message.get("tool_calls"):
+            self._settle()
+            self._current(at)
+        self._said.append(text)
 
     def _call(self, item: dict[str, Any], kind: str, at: str) -> None:
         message = self._current(at)
@@ -97,24 +100,28 @@ class Conversation:
 
     def _think(self, item: dict[str, Any]) -> None:
         texts = (_joined(item[name]) for name in ("content", "summary") if isinstance(item.get(name), list))
-        thought = next(filter(None, texts), "")
-        if self._round is None:
-            self._thought += thought
-        elif thought:
-            self._round["reasoning_content"] = self._round.get("reasoning_content", "") + thought
+        self._thoughts.append(next(filter(None, texts), ""))
 
     def _current(self, at: str) -> dict[str, Any]:
         """The assistant message of the round under way."""
         if self._round is None:
-            message: dict[str, Any] = {"role": "assistant", "content": None}
-            if self._thought:
-                message["reasoning_content"] = self._thought
-            self._add(message, at)
-            self._round = message
+            self._round = {"role": "assistant", "content": None}
+            self._place(self._round, at)
         return self._round
 
+    def _settle(self) -> None:
+        """The round is over; thinking that led to nothing is left out."""
+        if self._round is not None:
+            self._round["content"] = "".join(self._said) if self._said else None
+            if thought := "".join(self._thoughts):
+                self._round["reasoning_content"] = thought
+        self._round, self._said, self._thoughts = None, [], []
+
     def _add(self, message: dict[str, Any], at: str) -> None:
-        self._round, self._thought = None, ""
+        self._settle()
+        self._place(message, at)
+
+    def _place(self, message: dict[str, Any], at: str) -> None:
         self.messages.append(message)
         self.names[self._here] = at
 
@@ -157,14 +164,24 @@ def _kind(item: dict[str, Any]) -> object:
     return kind
 
 
-def _check_reference(item_id: object, later: list[Any], at: str) -> None:
+def _followers(items: list[Any]) -> list[object]:
+    """By item, of what kind the next is that is neither thinking nor a reference."""
+    kinds: list[object] = []
+    follower: object = None
+    for item in reversed(items):
+        kinds.append(follower)
+        kind = _kind(item) if isinstance(item, dict) else None
+        follower = follower if kind in ("item_reference", "reasoning") else kind
+    return kinds[::-1]
+
+
+def _check_reference(item_id: object, follower: object, at: str) -> None:
     """Raise `RowError` unless what is referred to can be left out: thinking, or text beside a call that is sent."""
     name = item_id if isinstance(item_id, str) else ""
     if name.startswith(_THOUGHT):
         return
     if name.startswith(_SAID):
-        kinds = (_kind(item) if isinstance(item, dict) else None for item in later)
-        if next((kind for kind in kinds if kind not in ("item_reference", "reasoning")), None) == "function_call":
+        if follower == "function_call":
             return
         raise row_error("stored_answer", at)
     raise row_error("stored_call" if name.startswith(_CALLS) else "stored", at)

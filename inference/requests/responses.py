@@ -103,7 +103,7 @@ def _logprobs(body: dict[str, Any]) -> dict[str, Any]:
     include, most = body.get("include"), body.get("top_logprobs")
     if include is not None and not isinstance(include, list):
         raise expected("an array of strings", include, "body.include")
-    if _LOGPROBS not in (include or ()) and not most:
+    if _LOGPROBS not in (include or ()) and (most is None or (type(most) is int and most == 0)):
         return {}
     return {"logprobs": True, "top_logprobs": most}
 

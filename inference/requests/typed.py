@@ -69,6 +69,10 @@ class _EmbeddingLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     body: _EmbeddingBody
 
 
+_decode_chat = msgspec.json.Decoder(_ChatLine).decode
+_decode_embedding = msgspec.json.Decoder(_EmbeddingLine).decode
+
+
 def reader(model: Model, options: RowOptions) -> Reader:
     """What `rows.parse` is for the lines of a job, faster; it raises `RowError` likewise."""
     exact = partial(rows.parse, model=model, options=options)
@@ -80,7 +84,6 @@ def reader(model: Model, options: RowOptions) -> Reader:
 
 
 def _chat_reader(exact: Reader, profile: RowProfile) -> Reader:
-    decode = msgspec.json.Decoder(_ChatLine).decode
     settings_of = _settings_reader(exact)
     everything_counts = profile.keeps_own_settings or profile.checks_model
     names = _ChatBody.__struct_fields__[1:] if everything_counts else _NATIVE_SETTINGS
@@ -88,7 +91,7 @@ def _chat_reader(exact: Reader, profile: RowProfile) -> Reader:
 
     def read(line: bytes) -> rows.Row:
         try:
-            found = decode(line)
+            found = _decode_chat(line)
             body = found.body
             for message in body.messages:
                 if len(message) != 2 or message["role"] not in ROLES or "content" not in message:
@@ -144,12 +147,11 @@ def _judged(own: dict[str, Any], exact: Reader) -> ChatRow | None:
 
 def _embedding_reader(model: Model, options: RowOptions, exact: Reader) -> Reader:
     assert model.embedding is not None
-    decode = msgspec.json.Decoder(_EmbeddingLine).decode
     usual = options.dimensions or model.embedding.dimensions
 
     def read(line: bytes) -> rows.Row:
         try:
-            found = decode(line)
+            found = _decode_embedding(line)
         except msgspec.MsgspecError:
             return exact(line)
         body = found.body

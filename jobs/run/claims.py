@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Greatest
 
@@ -174,7 +174,7 @@ def claim(
         "lease": lease.seconds,
         "reclaim": lease.may_reclaim(),
     }
-    with transaction.atomic(), connection.cursor() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(CLAIM, values)
         return [Claim(*row) for row in cursor.fetchall()]
 

@@ -31,13 +31,14 @@ SELECT id, %(key)s, %(size_bytes)s, %(success)s, %(error)s, %(format_error)s, %(
        %(cost_nano)s, now()
 FROM mine RETURNING id
 """
+_DONE = ord("1")
 
 
 def store_part(store: Store, claim: Claim, outcomes: Sequence[Outcome]) -> tuple[str, int]:
     """Write the rows' lines as one object; returns its key and size in bytes."""
     body = b"".join(b"%d\t%b\n" % (outcome.row, outcome.line) for outcome in outcomes)
     key = keys.part(claim.job_id, claim.id)
-    store.put(key, body)
+    store.add(key, body)
     return key, len(body)
 
 
@@ -46,9 +47,9 @@ def commit_part(claim: Claim, outcomes: Sequence[Outcome], *, key: str, size_byt
 
     Safe to repeat after a lost answer: a part that is already there counts as committed.
     """
-    rows = ["0"] * claim.row_count
+    rows = bytearray(b"0" * claim.row_count)
     for outcome in outcomes:
-        rows[outcome.row] = "1"
+        rows[outcome.row] = _DONE
     counts = [outcome.count for outcome in outcomes]
     measured = (outcome.length for outcome in outcomes if outcome.length)
     thought = [outcome.reasoning for outcome in outcomes]
@@ -57,7 +58,7 @@ def commit_part(claim: Claim, outcomes: Sequence[Outcome], *, key: str, size_byt
         "alone": ALONE_FROM_CLAIM,
         "chunk": claim.id,
         "epoch": claim.epoch,
-        "rows": "".join(rows),
+        "rows": rows.decode(),
         "key": key,
         "size_bytes": size_bytes,
         "success": counts.count("success"),

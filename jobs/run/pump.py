@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 import uvloop
@@ -43,6 +43,14 @@ CONTROL_SLOTS = 2
 THREADS = 8
 DRAIN_SECONDS = 30.0
 RUNNABLE = {"in_progress", "estimating"}
+
+
+class _Seen(NamedTuple):
+    """Those of this worker's jobs whose rows may run, the model servers, and the other workers at each model."""
+
+    jobs: set[UUID]
+    servers: list[Server]
+    workers: dict[str, int]
 
 
 class OwnServer(Protocol):
@@ -160,20 +168,14 @@ class Pump:
 
         Workers that are at the same model share what its servers run at once.
         """
-        if self._runs:
-            job_ids = {run.claim.job_id for run in self._runs.values()}
-            alive = await self._threads.call(_runnable, job_ids)
-            for run in self._runs.values():
-                run.stopping = run.stopping or run.claim.job_id not in alive
-        known = [
-            server
-            for server in await self._threads.call(registry.live, self._region)
-            if catalogue.get(server.model_id) is not None and self._is_ours(server)
-        ]
-        others = await self._threads.call(claims.workers_at_models, lease)
+        runs = list(self._runs.values())
+        seen = await self._threads.call(_see, lease, self._region, {run.claim.job_id for run in runs})
+        for run in runs:
+            run.stopping = run.stopping or run.claim.job_id not in seen.jobs
+        known = [each for each in seen.servers if catalogue.get(each.model_id) and self._is_ours(each)]
         for model_id in {server.model_id for server in known} | set(self._windows):
             window = self._windows.setdefault(model_id, Window())
-            workers = 1 if self._own else 1 + others.get(model_id, 0)
+            workers = 1 if self._own else 1 + seen.workers.get(model_id, 0)
             window.update([_share_of(server, workers) for server in known if server.model_id == model_id])
         for run in self._runs.values():
             window = self._windows[run.claim.model_id]
@@ -297,5 +299,6 @@ def _share_of(server: Server, workers: int) -> Server:
     return dataclasses.replace(server, concurrency=-(-server.concurrency // workers))
 
 
-def _runnable(job_ids: set[UUID]) -> set[UUID]:
-    return set(Job.objects.filter(pk__in=job_ids, status__in=RUNNABLE, paused=False).values_list("pk", flat=True))
+def _see(lease: Lease, region: str, job_ids: set[UUID]) -> _Seen:
+    jobs = Job.objects.filter(pk__in=job_ids, status__in=RUNNABLE, paused=False).values_list("pk", flat=True)
+    return _Seen(set(jobs), registry.live(region), claims.workers_at_models(lease))

@@ -24,7 +24,7 @@ from jobs.run.lines import custom_id_of, read_lines
 from jobs.run.outcomes import Outcome, refused
 from jobs.run.sending import NotAnswered, Sender
 from jobs.run.threads import Threads
-from jobs.run.window import Owner, Place, Window
+from jobs.run.window import UNSETTLED_ROWS, Owner, Place, Window
 from jobs.storage.interface import StoreUnavailable
 
 log = logging.getLogger(__name__)
@@ -275,7 +275,7 @@ class ChunkRun:
                 await self._flush()
 
     def _is_full(self) -> bool:
-        limit = max(1, self.claim.row_count // PARTS_PER_CHUNK // max(1, self._share()))
+        limit = max(1, min(self.claim.row_count // PARTS_PER_CHUNK, UNSETTLED_ROWS // max(1, self._share())))
         return len(self._buffer.outcomes) >= limit or self._buffer.size_bytes >= PART_BYTES
 
     async def _wait_for_room(self) -> None:

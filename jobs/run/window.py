@@ -60,11 +60,6 @@ class Owner(NamedTuple):
     share: int = 1
     priority: int = USUAL_PRIORITY
 
-    @property
-    def share_of(self) -> tuple[UUID, int]:
-        """The organization and which of its shares."""
-        return self.organization_id, self.share
-
 
 NOBODY: Final = Owner(UUID(int=0), UUID(int=0))
 
@@ -142,6 +137,7 @@ class Window:
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._loads: dict[str, _Load] = {}
+        self.size = 0  # rows that may be in flight at once
         self._bytes = 0
         self._max_bytes = max_bytes
         self._again = 0
@@ -157,11 +153,6 @@ class Window:
         self._roomy.set()
 
     @property
-    def size(self) -> int:
-        """Rows that may be in flight at once."""
-        return sum(load.server.concurrency for load in self._loads.values() if load.listed)
-
-    @property
     def ahead(self) -> int:
         """Rows that should be at hand to be sent next: what is in flight goes on across the borders of chunks."""
         return 2 * self.size
@@ -174,6 +165,7 @@ class Window:
             load = self._loads.setdefault(server.base_url, _Load(server))
             load.server, load.listed = server, True
         self._loads = {url: load for url, load in self._loads.items() if load.listed or load.in_flight}
+        self.size = sum(load.server.concurrency for load in self._loads.values() if load.listed)
         self.look_again()
 
     def look_again(self) -> None:
@@ -305,12 +297,19 @@ class Window:
     def _next(self, waiting: Sequence[_Waiting]) -> _Waiting:
         """Whose turn it is; whoever came first where nothing else decides, so that priorities never do between two
         organizations."""
-        whose = min(waiting, key=self._load_of_share).owner
-        own = [one for one in waiting if one.owner.share_of == whose.share_of]
+        if len(waiting) == 1:
+            return waiting[0]
+        in_flight = self._of_organization.get
+        loads = [in_flight(one.owner.organization_id, 0) / one.owner.share for one in waiting]
+        whose = waiting[loads.index(min(loads))].owner
+        own = [
+            one
+            for one in waiting
+            if one.owner.organization_id == whose.organization_id and one.owner.share == whose.share
+        ]
+        if len(own) == 1:
+            return own[0]
         return min(own, key=lambda one: (-one.owner.priority, self._of_job[one.owner.job_id]))
-
-    def _load_of_share(self, waiting: _Waiting) -> float:
-        return self._of_organization[waiting.owner.organization_id] / waiting.owner.share
 
     def _free(self, size_bytes: int, again: bool) -> _Load | None:
         if not again and (self._again >= max(1, self.size) or self._unsettled >= self.size + UNSETTLED_ROWS):

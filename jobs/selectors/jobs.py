@@ -18,6 +18,8 @@ from jobs.lifecycle import TERMINAL, Status
 from jobs.models import Chunk, Input, Job, JobEvent, Part
 
 RECENTLY: Final = timedelta(minutes=1)
+# Adding up the parts of a long job takes a while, and whoever looks at it looks often.
+KEPT_SECONDS: Final = 1.0
 WAITING = (Status.SUBMITTED, Status.ESTIMATING, Status.COST_READY)
 
 
@@ -84,12 +86,13 @@ def progress(job: Job) -> Progress | None:
 def progress_of(jobs: Sequence[Job]) -> dict[UUID, Progress]:
     """How far each job is that was approved, in a query and one for each region that jobs run in.
 
-    A running job is the sum of its durable parts; an ended one has its counts and charge written down.
+    A running job is the sum of its durable parts, added up once a second at most by each process; an ended one has its
+    counts and charge written down.
     """
     approved = [job for job in jobs if job.approved_at is not None and job.row_count is not None]
     running = [job.pk for job in approved if job.status not in TERMINAL]
     now = clock.now()
-    sums = {job_id: found for job_id, *found in _durable(running, now - RECENTLY)} if running else {}
+    sums = _sums(running, now - RECENTLY)
     served = {region: registry.count_live(region) for region in {job.region for job in approved if _runs(job)}}
     found = {}
     for job in approved:
@@ -98,7 +101,7 @@ def progress_of(jobs: Sequence[Job]) -> dict[UUID, Progress]:
             failed = (job.error_rows or 0) + (job.format_error_rows or 0)
             found[job.pk] = Progress(row_outcomes(job), failed, total, cents_to_nano(job.charge_cents or 0))
             continue
-        rows, failed, nano, read, written, lately = (int(count) for count in sums.get(job.pk, (0,) * 6))
+        rows, failed, nano, read, written, lately = (int(count) for count in sums[job.pk])
         pace = lately / _seconds_of_pace(job, now) if _runs(job) else None
         waits = _runs(job) and job.model_id not in served[job.region]
         found[job.pk] = Progress(rows, failed, total, nano, read, written, pace, waits)
@@ -112,6 +115,23 @@ def _runs(job: Job) -> bool:
 def _seconds_of_pace(job: Job, now: datetime) -> float:
     age = now - job.approved_at if job.approved_at else RECENTLY
     return max(1.0, min(RECENTLY, age).total_seconds())
+
+
+_kept: dict[UUID, tuple[float, Sequence[Any]]] = {}
+
+
+def _sums(job_ids: Sequence[UUID], lately: datetime) -> dict[UUID, Sequence[Any]]:
+    """What `_durable` says of each job, or said within the last second."""
+    now = clock.monotonic()
+    for job_id, (added_up_at, _) in list(_kept.items()):
+        if now >= added_up_at + KEPT_SECONDS:
+            _kept.pop(job_id, None)
+    sums = {job_id: kept[1] for job_id in job_ids if (kept := _kept.get(job_id))}
+    if unknown := [job_id for job_id in job_ids if job_id not in sums]:
+        found = {job_id: counts for job_id, *counts in _durable(unknown, lately)}
+        sums |= {job_id: found.get(job_id, (0,) * 6) for job_id in unknown}
+        _kept.update({job_id: (now, sums[job_id]) for job_id in unknown})
+    return sums
 
 
 def _durable(job_ids: Sequence[UUID], lately: datetime) -> QuerySet[Part, tuple[Any, ...]]:

@@ -65,6 +65,9 @@ class Store(Protocol):
     def put(self, key: str, data: bytes) -> Stored:
         """Store a small object whole, replacing an older one at once."""
 
+    def add(self, key: str, data: bytes) -> None:
+        """Store a small object under a key that was never used, and that nobody reads before this has returned."""
+
     def writer(self, key: str, *, total_bytes: int | None = None) -> AbstractContextManager[Writer]:
         """Write a large object piece by piece; it appears whole on a clean exit and not at all otherwise.
 

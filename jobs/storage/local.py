@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlencode
@@ -75,6 +76,25 @@ class LocalStore:
         with self.writer(key) as writer:
             writer.write(data)
         return writer.stored
+
+    def add(self, key: str, data: bytes) -> None:
+        """See Store; written in place, which takes half as long as `put`."""
+        target = self._path(key)
+        with _os_errors():
+            try:
+                file = target.open("xb", buffering=0)
+            except FileNotFoundError:
+                for folder in _make_folder(target.parent):
+                    _sync(folder.parent)
+                file = target.open("xb", buffering=0)
+            try:
+                with file:
+                    _write_all(file, data)
+                    os.fsync(file.fileno())
+            except OSError:
+                target.unlink(missing_ok=True)
+                raise
+            _sync(target.parent)
 
     @contextmanager
     def writer(self, key: str, *, total_bytes: int | None = None) -> Iterator[LocalWriter]:
@@ -224,6 +244,12 @@ def _move(source: Path, target: Path) -> None:
                 raise
     for folder in {target.parent, *(path.parent for path in made)}:
         _sync(folder)
+
+
+def _write_all(file: FileIO, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]
 
 
 def _make_folder(folder: Path) -> list[Path]:

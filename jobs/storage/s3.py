@@ -129,6 +129,10 @@ class S3Store:
             answer = self._client.put_object(Bucket=self.bucket, Key=key, Body=data)
         return Stored(key, len(data), answer["ETag"].strip('"'))
 
+    def add(self, key: str, data: bytes) -> None:
+        """See Store."""
+        self.put(key, data)
+
     @contextmanager
     def writer(self, key: str, *, total_bytes: int | None = None) -> Iterator[S3Writer]:
         """See Store."""

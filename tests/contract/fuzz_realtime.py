@@ -19,8 +19,8 @@ ANY_OBJECT = {"type": "object"}
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: Any) -> None:
     """Mends a valid body, and names a model in most of the others: else they would all be refused for it."""
-    call = case.operation.path.rpartition("/")[2]
-    if call == "{model}" and is_valid(case):
+    call = case.operation.path.removeprefix("/v1").removeprefix("/")
+    if call.endswith("{model}") and is_valid(case):
         case.path_parameters["model"] = "scripted"
     if call not in MODELS or not isinstance(case.body, dict):
         return
@@ -113,9 +113,27 @@ def mend_decision(body: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
-MODELS = {"completions": "scripted", "embeddings": "scripted-embed", "systemone": "scripted-decide"}
+def mend_response(body: dict[str, Any]) -> dict[str, Any]:
+    """What a text protocol takes beside its question; the rest is judged as that of a chat."""
+    kept = ("model", "prompt", "instructions", "stream", "temperature", "top_p", "top_logprobs")
+    mended = {name: body[name] for name in kept if name in body} | ({"input": "hi"} if "input" in body else {})
+    for cap in ("max_tokens", "max_output_tokens"):
+        if body.get(cap) is not None:
+            mended[cap] = min(body[cap], MOST_OUTPUT)
+    return mended
+
+
+MODELS = {
+    "chat/completions": "scripted",
+    "responses": "scripted",
+    "completions": "scripted",
+    "embeddings": "scripted-embed",
+    "systemone": "scripted-decide",
+}
 MEND: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "completions": mend_chat,
+    "chat/completions": mend_chat,
+    "responses": mend_response,
+    "completions": mend_response,
     "embeddings": mend_embedding,
     "systemone": mend_decision,
 }

@@ -13,6 +13,11 @@ def _own_store(settings, tmp_path: Path) -> None:
     settings.ANEX_STORAGE_DIR = tmp_path / "objects"
 
 
+@pytest.fixture(autouse=True)
+def _progress_of_this_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs.selectors.jobs.KEPT_SECONDS", 0)
+
+
 @pytest.fixture
 def acme(db) -> Organization:
     organization = make_organization("Acme")

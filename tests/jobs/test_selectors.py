@@ -34,6 +34,16 @@ def test_progress_starts_with_the_approval(acme):
     assert 0 < found.rows_per_second <= 11
 
 
+def test_parts_are_added_up_once_a_second(acme, monkeypatch):
+    monkeypatch.setattr(jobs, "KEPT_SECONDS", 1.0)
+    job, shown = stages.running(acme), []
+    for index, now in enumerate((100.0, 100.9, 101.0)):
+        monkeypatch.setattr(clock, "monotonic", lambda now=now: now)
+        stages.part(job, index=0, success_rows=1, key=f"parts/{index}")
+        shown.append(jobs.progress(job).rows_done)
+    assert shown == [1, 1, 3]
+
+
 def test_progress_of_a_finished_job_is_its_outcome(acme):
     assert jobs.progress(stages.ended(acme)) == jobs.Progress(99, 5, 100, cents_to_nano(41))
 

@@ -29,8 +29,27 @@ def test_every_chunk_is_as_described(surface: Surface, more: dict[str, Any]) -> 
     described("ChatCompletion").validate(surface.chat(**{k: v for k, v in more.items() if k == "logprobs"}).json())
 
 
+def test_responses_and_completions_are_as_described(surface: Surface) -> None:
+    for path, question, name in (("responses", "input", "Response"), ("completions", "prompt", "Completion")):
+        body = {"model": "scripted", question: "[[tokens 3]]"}
+        described(f"{name}Request").validate(body)
+        described(name).validate(surface.http.post(f"/v1/{path}", json=body).json())
+    asked = {"model": "scripted", "input": "hi", "stream": True}
+    *events, _ = surface.http.post("/v1/responses", json=asked).text.split("\n\n")
+    for event in events:
+        described("ResponseEvent").validate(dict(line.split(": ", 1) for line in event.split("\n")))
+
+
 def test_list_of_models_is_as_described(surface: Surface) -> None:
     listed = surface.http.get("/v1/models").json()
     assert listed["data"]
     described("ProviderModelList").validate(listed)
     described("ProviderModel").validate(surface.http.get(f"/v1/models/{listed['data'][0]['id']}").json())
+
+
+def test_answers_of_the_second_surface_are_as_described(surface: Surface) -> None:
+    described("CapableModelList").validate(surface.http.get("/openai/v1/models").json())
+    body = {"model": "scripted", "messages": [{"role": "user", "content": "hi"}]}
+    described("ChatCompletion").validate(surface.http.post("/openai/v1/chat/completions", json=body).json())
+    refused = surface.http.post("/openai/v1/chat/completions", json=body | {"reasoning_effort": "huge"})
+    described("SecondError").validate(refused.json())

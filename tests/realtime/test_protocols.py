@@ -3,6 +3,7 @@
 import openai
 import orjson
 import pytest
+from openai import OpenAI
 from pydantic import BaseModel
 
 from tests.realtime.served import Surface
@@ -99,3 +100,34 @@ def test_refusals_name_the_field_as_it_was_written(surface: Surface) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
         surface.openai.responses.create(model="scripted", input="hi", text={"format": schema})
     assert refused.value.param == "text.format.schema"
+
+
+def test_custom_tool_is_offered_and_called_as_one_on_the_second_surface(surface: Surface) -> None:
+    client = OpenAI(base_url=f"{surface.origin}/openai/v1", api_key=surface.key.secret, max_retries=0)
+    tool = {"type": "custom", "name": "run_code", "description": "Runs code."}
+    asked = {"model": "scripted", "tools": [tool], "tool_choice": {"type": "custom", "name": "run_code"}, "top_p": 0.5}
+    talk = [{"role": "user", "content": "Run 'print(1)'."}]
+    whole = client.responses.create(input=talk, **asked)
+    with client.responses.stream(input=talk, **asked) as stream:
+        events = list(stream)
+    called = [event.delta for event in events if event.type == "response.custom_tool_call_input.delta"]
+    for response in (whole, events[-1].response):
+        (call,) = response.output
+        assert (call.type, call.name) == ("custom_tool_call", "run_code")
+        assert call.input == "".join(called) != ""
+        assert call.id.startswith("ctc_")
+    talk += [call.to_dict(), {"type": "custom_tool_call_output", "call_id": call.call_id, "output": "It printed 1."}]
+    told = client.responses.create(model="scripted", input=talk, tools=[tool])
+    assert "It printed 1." in told.output_text
+
+
+def test_what_is_not_applied_on_the_second_surface_is_named_as_it_was_written(surface: Surface) -> None:
+    body = {"model": "scripted", "input": "hi", "text": {"verbosity": "low"}, "truncation": "auto", "nonsense": 1}
+    answer = surface.http.post("/openai/v1/responses", json=body)
+    assert answer.status_code == 200
+    named = answer.headers["x-anex-ignored-params"].split(", ")
+    assert {"text.verbosity", "truncation", "nonsense"} <= {name.strip() for name in named}
+    refused = surface.http.post("/openai/v1/completions", json={"model": "scripted", "prompt": ["a", "b"]})
+    error = refused.json()["error"]
+    assert refused.status_code == 400
+    assert (error["code"], error["param"], error["charged"]) == ("bad_value", "prompt", False)

@@ -9,8 +9,12 @@ from hypothesis import strategies as st
 
 from anex.core.errors import AnexError, InvalidRequest
 from inference.catalogue import Model, get
-from inference.requests import bodies, decision_request, decisions, embedding_request
+from inference.requests import bodies, chat_request, chat_upstream, decision_request, decisions, embedding_request
 from inference.requests.profiles import SURFACES, Profile
+from inference.requests.translation import rename
+from realtime.chat.protocol import Head, Protocol
+from realtime.completions.protocol import COMPLETIONS
+from realtime.responses.protocol import RESPONSES
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 2**40) | st.floats(allow_nan=False) | st.text(max_size=8),
@@ -117,6 +121,64 @@ def test_any_decision_body(body: dict[str, Any], profile: Profile) -> None:
     assert decision_request.window(request, model) in (512, 1024)
     decision_request.surely_fits(request, model)
     assert orjson.loads(decisions.write(request, served_name="m"))["questions"]
+
+
+ITEM = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(["message", "function_call", "function_call_output", "custom_tool_call", "reasoning"])
+        | st.just("item_reference")
+        | JSON,
+        "role": st.sampled_from(["user", "assistant"]) | JSON,
+        "content": st.text(max_size=3) | st.lists(PART | JSON, max_size=2) | JSON,
+        "summary": st.lists(PART | JSON, max_size=2) | JSON,
+        "output": st.text(max_size=3) | st.lists(PART | JSON, max_size=2) | JSON,
+        "id": st.sampled_from(["rs_1", "msg_1", "fc_1"]) | JSON,
+        "call_id": st.text(max_size=3) | JSON,
+        "name": st.text(max_size=3) | JSON,
+        "arguments": st.sampled_from(["{}", ""]) | JSON,
+        "input": st.text(max_size=3) | JSON,
+    },
+)
+TOOL = st.fixed_dictionaries(
+    {"type": st.sampled_from(["function", "custom"]) | JSON, "name": st.text(max_size=3) | JSON}
+)
+ASKED = st.fixed_dictionaries(
+    {
+        "input": st.lists(ITEM | JSON, max_size=4) | st.text(max_size=3),
+        "prompt": st.none() | st.text(max_size=3) | JSON,
+    },
+    optional={
+        "instructions": st.text(max_size=3) | JSON,
+        "tools": st.lists(TOOL | JSON, max_size=2) | JSON,
+        "tool_choice": TOOL | JSON,
+        "text": st.fixed_dictionaries({"format": st.fixed_dictionaries({"type": st.just("json_schema")}) | JSON})
+        | JSON,
+        "reasoning": st.fixed_dictionaries({"effort": st.sampled_from(["low", "none"]) | JSON}) | JSON,
+        "include": st.lists(JSON, max_size=2) | JSON,
+        "max_tokens": JSON,
+        "truncation": JSON,
+        "echo": JSON,
+        "other": JSON,
+    },
+)
+
+
+@given(ASKED, SURFACE, st.sampled_from([RESPONSES, COMPLETIONS]))
+def test_any_body_of_the_other_text_protocols(body: dict[str, Any], profile: Profile, protocol: Protocol) -> None:
+    model, names = model_named("gemma4-12b"), {}
+    try:
+        chat, echo, names = protocol.translate(body, profile)
+        request = chat_request.read(chat, model=model, profile=profile)
+    except AnexError as error:
+        rename(error, names)
+        assert (error.status in (400, 422), "body." in error.message) == (True, False)
+        assert (error.param or "").split(".")[0].split("[")[0] in {*body, "input", "prompt", ""}
+        return
+    assert chat_upstream.write(request, served_name="m", model=model)
+    head = Head("resp_1", 1, "m")
+    answer = protocol.whole(head, request, echo).body({"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1})
+    assert orjson.dumps(answer)
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "\x00", "é" * 100])

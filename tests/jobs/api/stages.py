@@ -88,7 +88,7 @@ def claim(job: Job, *, index: int = 0, by: Worker) -> Chunk:
     return chunk
 
 
-def part(job: Job, *, index: int = 0, cost_nano: int = 1_500_000, **counts: int) -> Part:
+def part(job: Job, *, index: int = 0, cost_nano: int = 1_500_000, key: str = "", **counts: int) -> Part:
     """Durable rows of one of the job's chunks: ten answers unless `counts` says otherwise."""
     figures = {
         "success_rows": 10,
@@ -101,4 +101,4 @@ def part(job: Job, *, index: int = 0, cost_nano: int = 1_500_000, **counts: int)
         "output_tokens": 10,
     }
     chunk = job.chunks.get(kind=Chunk.Kind.ROWS, index=index)
-    return Part.objects.create(chunk=chunk, key=f"parts/{chunk.pk}", cost_nano=cost_nano, **(figures | counts))
+    return Part.objects.create(chunk=chunk, key=key or f"parts/{chunk.pk}", cost_nano=cost_nano, **(figures | counts))

@@ -6,6 +6,7 @@ from anex.core.actors import system
 from billing import price_cards
 from inference.backends import registry
 from jobs.models import Job
+from tests.contract.described import judged
 from tests.jobs import batches
 
 
@@ -15,7 +16,9 @@ def test_a_shorter_window_is_a_price_and_a_turn_but_no_earlier_end(api, acme, mo
     )
     file = batches.upload(acme, batches.line("a"))
     body = {"input_file_id": f"file-{file.pk.hex}", "endpoint": batches.ENDPOINT, "completion_window": "1h"}
-    shown = api.post("/v1/batches", body, format="json").json()
+    made = api.post("/v1/batches", body, format="json")
+    assert judged("createBatch", made) == 200
+    shown = made.json()
     job = Job.objects.get()
     assert (shown["completion_window"], job.completion_window, job.share) == ("1h", "1h", 4)
     assert shown["expires_at"] - shown["created_at"] == 24 * 3600

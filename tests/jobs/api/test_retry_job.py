@@ -26,12 +26,14 @@ def retry(api, job, *, key: str | None = None):
 
 
 def test_makes_a_job_that_waits_for_its_own_quote(api, acme, key: KeyInHand):
-    job = stages.ended(acme, temperature=0.5, requested_max_output_tokens=9, reasoning=False)
+    urgency = {"completion_window": "1h", "share": 4, "priority": 7}
+    job = stages.ended(acme, temperature=0.5, requested_max_output_tokens=9, reasoning=False, **urgency)
     answer = retry(api, job)
     made = Job.objects.get(retry_of=job)
     assert (answer.status_code, answer.json()) == (201, {"id": str(made.pk), "status": "submitted"})
     assert (made.model_id, made.temperature, made.requested_max_output_tokens) == (stages.MODEL, 0.5, 9)
     assert (made.reasoning, made.created_by) == (False, f"key:{key.caller.key_id}")
+    assert {name: getattr(made, name) for name in urgency} == urgency
     assert (made.quote_cents, made.approved_at, made.minimum_paid) == (None, None, True)
     assert Chunk.objects.get(job=made).kind == "validate"
     assert AuditEvent.objects.get(action="job.submitted").details["retry_of"] == str(job.pk)

@@ -36,6 +36,12 @@ def test_put_is_read_back_and_known_by_size_and_etag(any_store: Store, key: str)
     assert (stored.key, stored.size) == (key, 4)
 
 
+def test_what_was_added_under_a_new_key_is_there(any_store: Store, key: str) -> None:
+    any_store.add(key, b"one\n")
+    assert any_store.read(key) == b"one\n"
+    assert [stored.key for stored in any_store.list(key)] == [key]
+
+
 def test_an_empty_object_is_an_object(any_store: Store, key: str) -> None:
     stored = any_store.put(key, b"")
     assert any_store.read(key, etag=stored.etag) == b""

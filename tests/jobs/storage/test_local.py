@@ -95,6 +95,8 @@ def test_a_full_disk_is_an_outage_and_leaves_nothing_behind(store: LocalStore, t
         with pytest.raises(StoreUnavailable), store.writer("jobs/a/result") as writer:
             for _ in range(5000):
                 writer.write(b"x" * 1000)
+        with pytest.raises(StoreUnavailable):
+            store.add("jobs/a/part", b"x" * 5_000_000)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -215,6 +215,7 @@ def play(stack: Stack, gate: strict_s3.Gate, seed: int, shape: Shape) -> str:
     chaos_books.sweep(stack)
     twice = sum(chaos_books.check(stack, job_id, order) for job_id, order in job_ids.items())
     chaos_books.check_nothing_is_left(stack)
+    chaos_books.check_realtime(stack, answered=client.answered, killed=struck.count("kill_web"))
     assert twice <= len(struck) * len(WORKERS) * AT_HAND
     return (
         f"{time.monotonic() - began:.0f} s, {len(struck)} faults ({', '.join(struck)}); of {3 * shape.rows:,} rows"

@@ -160,6 +160,14 @@ def check_nothing_is_left(stack: Stack) -> None:
     assert_ledger_adds_up(stack)
 
 
+def check_realtime(stack: Stack, *, answered: int, killed: int) -> None:
+    """Each answer is billed, but for one that a killed web process may have given and not written down."""
+    ((billed,),) = stack.query(
+        "SELECT count(*) FROM billing_usagerecord WHERE surface = 'chat' AND status = 'answered'"
+    )
+    assert billed >= answered - killed
+
+
 def _delivered(stack: Stack, job_id: str, order: Order) -> dict[str, Any]:
     """The lines by custom id: every one once, in input order (of a batch, in each of its files)."""
     files = _batch_files(stack, job_id) if order.is_batch else [stack.result(job_id)]

@@ -26,7 +26,7 @@ Pair = tuple[Run, Run]
 def options() -> argparse.Namespace:
     """Of the command line."""
     parser = argparse.ArgumentParser(prog="make bench-batch", usage='make bench-batch ARGS="…"')
-    parser.add_argument("--rows", type=int, default=20_000, help="of a job of a round (default: 20,000)")
+    parser.add_argument("--rows", type=int, default=50_000, help="of a job of a round (default: 50,000)")
     parser.add_argument("--rounds", type=int, default=5, help="a bare loop and a job each (default: 5)")
     parser.add_argument("--concurrency", type=int, default=128, help="rows in flight (default: 128)")
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)), help="(default: one per core)")

@@ -189,6 +189,10 @@ def test_rules_hold_in_every_protocol(surface: Surface, client: OpenAI) -> None:
     assert (refused.value.code, refused.value.param) == ("bad_value", "prompt")
     with pytest.raises(openai.BadRequestError, match="POST /v1/systemone"):
         client.completions.create(model="scripted-decide", prompt="hi")
+    form: Any = {"response_format": {"type": "json_object"}, "reasoning_effort": "low"}
+    formed = client.completions.with_raw_response.create(model="scripted", prompt="hi", extra_body=form)
+    assert orjson.loads(formed.parse().choices[0].text)
+    assert "x-anex-ignored-params" not in formed.headers
     short = client.completions.create(model="scripted-fast", prompt="[[tokens 9]]", max_tokens=2)
     assert (short.choices[0].finish_reason, short.model) == ("length", "scripted")
 

@@ -160,8 +160,8 @@ def test_refused_stream_that_delivered_something_is_given_again(surface: Surface
 
 
 def test_official_client_survives_a_failure_and_pays_once(surface: Surface) -> None:
-    client = openai.OpenAI(base_url=f"{surface.origin}/openai/v1", api_key=surface.key.secret, max_retries=2)
-    answer = client.chat.completions.create(**body("[[status 500 1]] hi"))
+    with openai.OpenAI(base_url=f"{surface.origin}/openai/v1", api_key=surface.key.secret, max_retries=2) as client:
+        answer = client.chat.completions.create(**body("[[status 500 1]] hi"))
     assert answer.choices[0].message.content
     assert [record.status for record in surface.settled(2)] == ["failed", "answered"]
     assert RequestKey.objects.get().tries == 2
@@ -184,8 +184,8 @@ def test_answer_that_outlives_its_connection_is_found_by_the_clients_own_retries
     error = late.json()["error"]
     assert (error["charged"], error["retry"], error["idempotency_key"]) == (True, "same", "mine")
     assert error["status_url"] == "https://api.example/openai/v1/jobs/chat_mine"
-    client = openai.OpenAI(base_url=f"{surface.origin}/openai/v1", api_key=surface.key.secret, max_retries=2)
-    assert client.chat.completions.create(**body(SLOW + " once more")).choices[0].message.content
+    with openai.OpenAI(base_url=f"{surface.origin}/openai/v1", api_key=surface.key.secret, max_retries=2) as client:
+        assert client.chat.completions.create(**body(SLOW + " once more")).choices[0].message.content
     assert ask(surface, key="mine", text=SLOW).status_code == 200
     assert len(costs(surface)) == 2
 

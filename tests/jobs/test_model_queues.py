@@ -39,7 +39,7 @@ def test_worker_that_cannot_start_its_server_ends(
     monkeypatch.setenv("PATH", "/nowhere")
     settings.ANEX_ENGINE_OPTIONS = options
     with pytest.raises(SystemExit) as ended:
-        tasks.prepare(instance=worker(queue))
+        tasks.start_work(instance=worker(queue))
     assert sentence in str(ended.value.code)
     assert tasks._engine is None
 

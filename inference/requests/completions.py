@@ -34,7 +34,7 @@ def as_completion(chat: dict[str, Any]) -> dict[str, Any]:
 def _prompt(value: object) -> str:
     if isinstance(value, list) and value:
         if isinstance(value[0], int | list):
-            raise row_error("token_ids", "body.prompt")
+            raise row_error("prompt_of_ids", "body.prompt")
         if len(value) > 1:
             raise row_error("several_prompts", "body.prompt")
         value = value[0]

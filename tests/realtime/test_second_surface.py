@@ -173,6 +173,11 @@ def test_rules_hold_in_every_protocol(surface: Surface, client: OpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
         client.completions.create(model="scripted", prompt="hi", max_tokens=0)
     assert (refused.value.code, refused.value.param) == ("bad_value", "max_tokens")
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.completions.create(model="scripted", prompt=[1, 2])
+    assert (refused.value.code, refused.value.param) == ("bad_value", "prompt")
+    with pytest.raises(openai.BadRequestError, match="POST /v1/systemone"):
+        client.completions.create(model="scripted-decide", prompt="hi")
     short = client.completions.create(model="scripted-fast", prompt="[[tokens 9]]", max_tokens=2)
     assert (short.choices[0].finish_reason, short.model) == ("length", "scripted")
 

@@ -7,7 +7,9 @@ from inference.requests.translation import Translated, shared
 
 # What changes the meaning of an answer, and the value beside null that does not.
 _REFUSED: Final[dict[str, object]] = {"suffix": "", "echo": False, "best_of": 1, "logprobs": False, "top_logprobs": 0}
-_OWN: Final = frozenset({"prompt", "max_tokens", "n", *_REFUSED})
+# Fields of a chat that mean the same here; what else only a chat has does not.
+_SHARED: Final = ("max_tokens", "n", "reasoning_effort", "response_format")
+_OWN: Final = frozenset({"prompt", *_SHARED, *_REFUSED})
 _NAMES: Final = {"messages": "prompt", "messages[0].content": "prompt"}
 
 
@@ -19,7 +21,7 @@ def translate(body: dict[str, Any], *, refuses_unknown: bool) -> Translated[None
         if value is not None and (type(value) is not type(harmless) or value != harmless):
             raise row_error("not_supported", f"body.{name}")
     chat, ignored = shared(body, own=_OWN, refuses_unknown=refuses_unknown)
-    chat |= {name: body[name] for name in ("max_tokens", "n") if name in body}
+    chat |= {name: body[name] for name in _SHARED if name in body}
     return Translated(chat | {"messages": [{"role": "user", "content": prompt}]}, None, _NAMES, ignored)
 
 

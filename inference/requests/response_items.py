@@ -77,7 +77,7 @@ class Conversation:
             self._add({"role": role, "content": self._content(content, f"{at}.content")}, at)
             return
         text = _joined(content) if isinstance(content, list) else content
-        if text is None:
+        if not isinstance(text, str):
             raise row_error("wrong_type", f"body.{at}.content", expected="a string or an array of texts")
         message = self._current(at)
         if self._said and not message.get("tool_calls"):

@@ -90,8 +90,8 @@ async def read_request(
             kind: Kind = "chat" if task == "chat" else "embeddings"
             exchange.request_key = await _request_key(exchange, raw, body, kind, key_id)
         named.append(bodies.model_id(body, profile=exchange.profile))
-        if exchange.profile.reads_levels and catalogue.get(named[0]) is None:
-            named[0] = model_names.base(named[0])
+        if exchange.profile.reads_levels:
+            named[0] = next(filter(catalogue.get, model_names.readings(named[0])), named[0])
         offer = offers.find(named[0], task, profile=exchange.profile, servers=house.servers)
         if offer.model.organization is not None:
             await _check_key(exchange, offer.model)

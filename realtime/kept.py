@@ -29,10 +29,11 @@ _PURPOSE: Final = "kept-answer"
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """An answer with status 200 as it was sent, and what it cost in nano-dollars."""
+    """An answer with status 200 as it was sent, what it cost in nano-dollars, and the API key it was given to."""
 
     body: bytes
     charged_nano: int
+    key_id: str
 
 
 class KeptAnswers:
@@ -44,7 +45,7 @@ class KeptAnswers:
 
     async def put(self, source: str, kept: Kept, *, seconds: int) -> None:
         """Keep the answer to a request, if that can be."""
-        if len(kept.body) > MOST_BYTES or clock.monotonic() < self._rests_until:
+        if clock.monotonic() < self._rests_until:
             return
         sealed = await aside(len(kept.body) > LONG_BYTES, _seal, kept)
         try:
@@ -52,18 +53,19 @@ class KeptAnswers:
         except (RedisError, OSError) as error:
             self._rest(error)
 
-    async def get(self, source: str) -> Kept | None:
-        """The answer to a request, None where it is not kept."""
+    async def get(self, source: str, *, key_id: str) -> Kept | None:
+        """The answer to a request, None where it is not kept or was given to another API key."""
         try:
             sealed = await self._valkey.get(_name(source))
         except (RedisError, OSError) as error:
             self._rest(error)
             return None
         try:
-            return None if sealed is None else await aside(len(sealed) > LONG_BYTES, _unseal, sealed)
-        except InvalidToken:
-            log.warning("what is kept of %s was encrypted with another key", source)
+            kept = None if sealed is None else await aside(len(sealed) > LONG_BYTES, _unseal, sealed)
+        except (InvalidToken, msgspec.ValidationError):
+            log.warning("what is kept of %s was written by another release or encrypted with another key", source)
             return None
+        return kept if kept and kept.key_id == key_id else None
 
     async def close(self) -> None:
         """Let go of Valkey."""
@@ -77,11 +79,13 @@ class KeptAnswers:
 class Recorder:
     """Keeps one answer that is paid for, before it is settled: whoever sees that it is paid for finds it."""
 
-    def __init__(self, answers: KeptAnswers, source: str, *, seconds: int) -> None:
+    def __init__(self, answers: KeptAnswers, source: str, *, key_id: str, seconds: int) -> None:
         self._answers = answers
         self._source = source
+        self._key_id = key_id
         self._seconds = seconds
         self._pieces: list[bytes] = []
+        self._size = 0
 
     def recording(self, send: Send) -> Send:
         """`send`, that remembers what of a stream it sent."""
@@ -89,15 +93,24 @@ class Recorder:
         async def record(event: dict[str, object]) -> None:
             piece = event.get("body")
             if isinstance(piece, bytes) and piece != sse.KEEP_ALIVE:
-                self._pieces.append(piece)
+                self._add(piece)
             await send(event)
 
         return record
 
     async def keep(self, rest: bytes, *, charged_nano: int) -> None:
         """Keep what was recorded, and the rest of the answer."""
-        kept = Kept(b"".join([*self._pieces, rest]), charged_nano)
-        await self._answers.put(self._source, kept, seconds=self._seconds)
+        self._add(rest)
+        if self._size <= MOST_BYTES:
+            kept = Kept(b"".join(self._pieces), charged_nano, self._key_id)
+            await self._answers.put(self._source, kept, seconds=self._seconds)
+
+    def _add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size <= MOST_BYTES:
+            self._pieces.append(piece)
+        else:
+            self._pieces.clear()
 
 
 def _seal(kept: Kept) -> bytes:

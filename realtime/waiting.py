@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from django.conf import settings
 
+from accounts.services import keys
 from anex.core.errors import AnswerTooSlow
 from anex.core.retrying import Headers
 from billing.request_keys import KeyTaken
@@ -59,9 +60,10 @@ async def kept_alive(exchange: Exchange, house: House, work: Awaitable[R], fille
 async def join(exchange: Exchange, house: House, taken: KeyTaken, filler: Filler) -> Kept | None:
     """The answer to the request that has the key, None where it ended without one and the key may be free again.
 
-    Raises `taken` where that request was paid for and its answer is not kept, or too many wait for it, and as
-    `kept_alive`.
+    Raises `taken` where that request was paid for and its answer is not kept or another API key's, or too many wait for
+    it, and as `kept_alive`.
     """
+    key_id, _ = keys.credential(exchange.header(b"authorization"))
     if taken.is_open:
         with house.runs.waiting(taken.source) as others:
             if others >= MOST_WAITING:
@@ -71,7 +73,7 @@ async def join(exchange: Exchange, house: House, taken: KeyTaken, filler: Filler
                 await kept_alive(exchange, house, task, filler)
             finally:
                 task.cancel()
-    if kept := await house.kept.get(taken.source):
+    if kept := await house.kept.get(taken.source, key_id=key_id):
         return kept
     if not taken.is_open:
         raise taken

@@ -1,5 +1,6 @@
 """Reads of single realtime requests: what became of them and what they cost, without a word of what they said."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -27,7 +28,7 @@ class Turn:
 
 def find(organization_id: UUID, turn_id: str) -> Turn | None:
     """The request with an id, None where the organization has none."""
-    return _of(organization_id, _PREFIX + turn_id)
+    return _of(organization_id, _PREFIX + turn_id) if _ID.fullmatch(turn_id) else None
 
 
 def find_by_key(organization_id: UUID, key: str) -> Turn | None:
@@ -38,6 +39,7 @@ def find_by_key(organization_id: UUID, key: str) -> Turn | None:
 
 
 _PREFIX = "req:"
+_ID = re.compile(r"[0-9a-f]{32}")
 
 
 def _of(organization_id: UUID, source: str) -> Turn | None:

@@ -5,6 +5,7 @@ from typing import Any, Final
 from inference.refusals import expected, row_error
 from inference.requests.translation import Translated, shared
 
+ID_PREFIX: Final = "cmpl-"
 # What changes the meaning of an answer, and the value beside null that does not.
 _REFUSED: Final[dict[str, object]] = {"suffix": "", "echo": False, "best_of": 1, "logprobs": False, "top_logprobs": 0}
 # Fields of a chat that mean the same here; what else only a chat has does not.
@@ -30,7 +31,8 @@ def as_completion(chat: dict[str, Any]) -> dict[str, Any]:
     choice = chat["choices"][0]
     text = choice["message"].get("content") or ""
     shaped = {"index": 0, "text": text, "logprobs": None, "finish_reason": choice.get("finish_reason")}
-    return {**chat, "object": "text_completion", "choices": [shaped]}
+    answer_id = ID_PREFIX + str(chat.get("id", "")).removeprefix("chatcmpl-").removeprefix(ID_PREFIX)
+    return {**chat, "id": answer_id, "object": "text_completion", "choices": [shaped]}
 
 
 def _prompt(value: object) -> str:

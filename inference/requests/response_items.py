@@ -12,6 +12,8 @@ from inference.refusals import expected, row_error
 _ITEMS: Final = (
     "message, function_call, function_call_output, custom_tool_call, custom_tool_call_output, reasoning, item_reference"
 )
+_CALLING: Final = ("function_call", "custom_tool_call")
+_OF_A_ROUND: Final = (*_CALLING, "reasoning", "item_reference")
 _TEXTS: Final = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
 # What the ids of our items begin with (see response_answers).
 _THOUGHT: Final = "rs_"
@@ -47,18 +49,18 @@ class Conversation:
             raise expected("a string or an array of items", value, "body.input")
         if not value:
             raise row_error("empty", "body.input")
-        followers = _followers(value)
+        beside = _beside_calls(value)
         for index, item in enumerate(value):
-            self._take(item, followers[index], f"input[{index}]")
+            self._take(item, f"input[{index}]", beside_call=beside[index])
         self._settle()
 
-    def _take(self, item: object, follower: object, at: str) -> None:
+    def _take(self, item: object, at: str, *, beside_call: bool) -> None:
         if not isinstance(item, dict):
             raise row_error("wrong_type", f"body.{at}", expected="an object")
         kind = _kind(item)
         if kind == "message":
             self._say(item, at)
-        elif kind in ("function_call", "custom_tool_call"):
+        elif kind in _CALLING:
             self._call(item, kind, at)
         elif kind in ("function_call_output", "custom_tool_call_output"):
             content = self._content(item.get("output"), f"{at}.output")
@@ -67,7 +69,7 @@ class Conversation:
         elif kind == "reasoning":
             self._think(item)
         elif kind == "item_reference":
-            _check_reference(item.get("id"), follower, f"body.{at}")
+            _check_reference(item.get("id"), f"body.{at}", beside_call=beside_call)
         else:
             raise row_error("unknown_item", f"body.{at}.type", type=str(kind)[:64], supported=_ITEMS)
 
@@ -77,7 +79,7 @@ class Conversation:
             self._add({"role": role, "content": self._content(content, f"{at}.content")}, at)
             return
         text = _joined(content) if isinstance(content, list) else content
-        if text is None:
+        if not isinstance(text, str):
             raise row_error("wrong_type", f"body.{at}.content", expected="a string or an array of texts")
         message = self._current(at)
         if self._said and not message.get("tool_calls"):
@@ -85,7 +87,7 @@ class Conversation:
             self._current(at)
         self._said.append(text)
 
-    def _call(self, item: dict[str, Any], kind: str, at: str) -> None:
+    def _call(self, item: dict[str, Any], kind: object, at: str) -> None:
         message = self._current(at)
         calls = message.setdefault("tool_calls", [])
         here = f"{self._here}.tool_calls[{len(calls)}]"
@@ -164,24 +166,27 @@ def _kind(item: dict[str, Any]) -> object:
     return kind
 
 
-def _followers(items: list[Any]) -> list[object]:
-    """By item, of what kind the next is that is neither thinking nor a reference."""
-    kinds: list[object] = []
-    follower: object = None
-    for item in reversed(items):
-        kinds.append(follower)
+def _beside_calls(items: list[Any]) -> list[bool]:
+    """By item, whether it belongs to a round of the model that makes a call which is sent."""
+    beside = [False] * len(items)
+    start, calls = 0, False
+    for place, item in enumerate([*items, None]):
         kind = _kind(item) if isinstance(item, dict) else None
-        follower = follower if kind in ("item_reference", "reasoning") else kind
-    return kinds[::-1]
+        if kind in _OF_A_ROUND or (kind == "message" and item.get("role") == "assistant"):
+            calls = calls or kind in _CALLING
+        else:
+            beside[start:place] = [calls] * (place - start)
+            start, calls = place + 1, False
+    return beside
 
 
-def _check_reference(item_id: object, follower: object, at: str) -> None:
+def _check_reference(item_id: object, at: str, *, beside_call: bool) -> None:
     """Raise `RowError` unless what is referred to can be left out: thinking, or text beside a call that is sent."""
     name = item_id if isinstance(item_id, str) else ""
     if name.startswith(_THOUGHT):
         return
     if name.startswith(_SAID):
-        if follower == "function_call":
+        if beside_call:
             return
         raise row_error("stored_answer", at)
     raise row_error("stored_call" if name.startswith(_CALLS) else "stored", at)

@@ -34,7 +34,8 @@ async def admit_once(exchange: Exchange, house: House, offer: Offer, posed: Pose
                 return None
         else:
             if seconds:
-                exchange.recorder = Recorder(house.kept, meter.admitted.source, seconds=seconds)
+                key_id = meter.admitted.caller.key_id
+                exchange.recorder = Recorder(house.kept, meter.admitted.source, key_id=key_id, seconds=seconds)
                 if stream:
                     exchange.send = exchange.recorder.recording(exchange.send)
             return meter

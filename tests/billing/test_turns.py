@@ -50,6 +50,6 @@ def test_request_is_read_while_it_runs_and_after_by_its_id_and_its_key():
     for other in ("chat_a key", f"chat_{named.text}"):
         assert read(key, other, "/openai/v1").json() == told
     assert Client().options(f"/v1/jobs/{turn_id}", headers={"Authorization": key.header}).status_code == 405
-    for unknown in ("x", "chat_another", f"req:{turn_id}"):
+    for unknown in ("x", "chat_another", f"req:{turn_id}", "%00", "chat_%00"):
         assert read(key, unknown).json()["error"]["code"] == "not_found"
     assert read(stranger, turn_id).status_code == read(stranger, "chat_a key").status_code == 404

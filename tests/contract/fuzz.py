@@ -20,7 +20,7 @@ from tests.stack import Stack  # noqa: E402
 
 CASES, FEWEST = 60, 40
 REALTIME_CASES = 150
-WITHOUT_INPUT = ("GET /models", "GET /v1/models")
+WITHOUT_INPUT = ("GET /models", "GET /v1/models", "GET /openai/v1/models")
 OTHER_MODELS = ("scripted-embed", "scripted-decide")
 # Longer than a run takes.
 SLOW = chat_lines(1, content="[[sleep 900000]]")
@@ -29,6 +29,13 @@ SLOW = chat_lines(1, content="[[sleep 900000]]")
 NOT_CHECKED = "positive_data_acceptance,missing_required_header,ignored_auth"
 # On the realtime hosts valid bodies are answered: the hooks name models that are there.
 NOT_CHECKED_IN_REALTIME = "missing_required_header,ignored_auth"
+# The second surface describes messages, tools and forms as any objects.
+NOT_CHECKED_ON_SECOND = f"{NOT_CHECKED_IN_REALTIME},positive_data_acceptance"
+SURFACES = (
+    ("/realtime/v1", "realtime", NOT_CHECKED_IN_REALTIME),
+    ("", "openai", NOT_CHECKED_IN_REALTIME),
+    ("", "openai-second", NOT_CHECKED_ON_SECOND),
+)
 
 
 def main() -> int:
@@ -47,11 +54,13 @@ def _batch(stack: Stack, folder: Path) -> int:
 
 
 def _realtime(stack: Stack, folder: Path) -> int:
-    """Both hosts; sequences of calls mean nothing there."""
+    """Every surface; sequences of calls mean nothing there."""
     options = ["--phases=examples,coverage,fuzzing", f"--max-examples={REALTIME_CASES}"]
-    options += [f"--exclude-checks={NOT_CHECKED_IN_REALTIME}"]
-    native = _run(stack, folder, "/realtime/v1", ["--include-tag=realtime", *options], "fuzz_realtime", {})
-    return native or _run(stack, folder, "", ["--include-tag=openai", *options], "fuzz_realtime", {})
+    for host, tag, not_checked in SURFACES:
+        chosen = [f"--include-tag={tag}", f"--exclude-checks={not_checked}", *options]
+        if status := _run(stack, folder, host, chosen, "fuzz_realtime", {}):
+            return status
+    return 0
 
 
 def _run(stack: Stack, folder: Path, host: str, options: list[str], hooks: str, environment: dict[str, str]) -> int:

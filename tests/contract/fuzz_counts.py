@@ -12,7 +12,7 @@ import schemathesis
 from schemathesis import GenerationMode
 
 answered: dict[str, Counter[int]] = defaultdict(Counter)
-# The OpenAI-compatible host answers a missing header as it does a wrong key.
+# The OpenAI-compatible surfaces answer a missing header as they do a wrong key.
 MISSING_HEADER = {True: 401, False: 422}
 
 
@@ -26,7 +26,7 @@ def refuses_strangers(context: Any, response: Any, case: Any) -> None:
     """What was answered with the key is refused without a header and with a key that is none (401)."""
     if response.status_code >= 300 or case.operation.definition.raw.get("security") == []:
         return
-    missing = MISSING_HEADER[case.operation.path.startswith("/v1/")]
+    missing = MISSING_HEADER[case.operation.path.startswith(("/v1/", "/openai/v1/"))]
     for headers, status in (({}, missing), ({"Authorization": f"Bearer sk-{'x' * 52}"}, 401)):
         sent = {name: value for name, value in response.request.headers.items() if name.lower() != "authorization"}
         again = requests.request(

@@ -18,7 +18,7 @@ _RESET: Final = struct.pack("ii", 1, 0)
 
 def request(chance: random.Random) -> tuple[str, dict[str, Any]]:
     """The path and body of a request of some kind: one that takes a while, as the scripted engine is told."""
-    match chance.randrange(4):
+    match chance.randrange(5):
         case 0:
             pause = f"[[sleep {chance.randrange(30)}]]"
             return f"/{chance.choice(['v1', 'realtime/v1'])}/embeddings", {"model": "scripted-embed", "input": pause}
@@ -26,10 +26,25 @@ def request(chance: random.Random) -> tuple[str, dict[str, Any]]:
             pause = f"[[sleep {chance.randrange(30)}]]"
             body = {"model": "scripted-decide", "state": pause, "questions": {"q": _QUESTION}}
             return f"/{chance.choice(['v1', 'realtime/v1'])}/systemone", body
+        case 2:
+            return _on_second(chance)
         case kind:
             text = f"[[tokens {chance.randrange(1, 30)}]] [[pace {chance.randrange(5)}]]"
             body = {"model": "scripted", "max_tokens": 40, "messages": [{"role": "user", "content": text}]}
-            return "/v1/chat/completions", body | {"stream": kind == 2}
+            return "/v1/chat/completions", body | {"stream": kind == 3}
+
+
+def _on_second(chance: random.Random) -> tuple[str, dict[str, Any]]:
+    """One of a text protocol, unlike all others: what is sent again there is not run again."""
+    text = f"[[tokens {chance.randrange(1, 30)}]] [[pace {chance.randrange(5)}]] {chance.getrandbits(64)}"
+    protocol, asked = chance.choice(
+        [
+            ("chat/completions", {"messages": [{"role": "user", "content": text}]}),
+            ("responses", {"input": text}),
+            ("completions", {"prompt": text}),
+        ]
+    )
+    return f"/openai/v1/{protocol}", {"model": "scripted", "stream": chance.random() < 0.5, **asked}
 
 
 async def leave(port: int, authorization: str, chance: random.Random) -> str:

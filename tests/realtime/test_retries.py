@@ -11,10 +11,12 @@ import pytest
 import redis
 from django.conf import settings
 
+from accounts.models import Organization
 from billing import request_keys
 from billing.models import RequestKey, UsageRecord
 from billing.selectors import turns
 from realtime.house import Patience
+from tests.factories import grant_credits, make_key, make_organization
 from tests.realtime.served import Surface, configure, serving, until
 
 FIRST, SECOND = "/v1/chat/completions", "/openai/v1/chat/completions"
@@ -144,6 +146,29 @@ def test_stream_that_is_left_ends_and_leaves_a_derived_key_but_not_a_named_one(s
     assert [record.status for record in records] == ["left", "left"]
     assert code(ask(surface, key="mine", text=SLOW, stream=True)) == (409, "key_settled")
     assert ask(surface, text=SLOW, stream=True).text.endswith("data: [DONE]\n\n")
+
+
+def test_answer_is_given_again_to_no_other_api_key(surface: Surface, meanwhile) -> None:
+    here = Organization.objects.get()
+    elsewhere = make_organization("Other")
+    grant_credits(elsewhere)
+    colleague, stranger = (make_key(whose).header for whose in (here, elsewhere))
+
+    def post(authorization: str, text: str, *, stream: bool = False) -> httpx.Response:
+        headers = {"Authorization": authorization, "Idempotency-Key": "mine"}
+        return httpx.post(f"{surface.origin}{SECOND}", json=body(text, stream=stream), headers=headers, timeout=30)
+
+    first = meanwhile(post, surface.key.header, SLOW)
+    at_work(surface)
+    waited = post(colleague, SLOW)
+    assert first.result().content == post(surface.key.header, SLOW).content
+    assert {code(waited), code(post(colleague, SLOW))} == {(409, "key_settled")}
+    others = post(stranger, SLOW)
+    assert others.status_code == 200
+    assert others.json()["id"] != first.result().json()["id"]
+    assert code(post(stranger, SLOW, stream=True)) == (409, "idempotency_key_reused")
+    surface.settled()
+    assert UsageRecord.objects.filter(amount_nano__gt=0).count() == 2
 
 
 def test_refused_stream_that_delivered_something_is_given_again(surface: Surface) -> None:

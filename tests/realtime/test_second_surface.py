@@ -98,7 +98,8 @@ def test_name_of_a_model_may_carry_a_level(surface: Surface) -> None:
     assert by_name["choices"][0]["message"]["reasoning_content"]
     off = chat(surface, "[[think 9]]", model="scripted-thinking-high", reasoning_effort="none").json()
     assert "reasoning_content" not in off["choices"][0]["message"]
-    assert chat(surface, model="nobody-fast").json()["error"]["code"] == "model_not_found"
+    unknown = chat(surface, model="nobody-fast").json()["error"]
+    assert (unknown["code"], unknown["message"]) == ("model_not_found", "unknown model 'nobody-fast'")
     assert surface.chat(model="scripted-fast").status_code == 404
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from anex.core.errors import AnexError
 from inference.catalogue import Model, get
-from inference.requests import chat_request, chat_upstream, embedding_request
+from inference.requests import chat_request, chat_upstream, embedding_request, model_names
 from inference.requests.chat_request import ChatRequest
 from inference.requests.profiles import OPENAI_V1
 
@@ -107,6 +107,31 @@ def test_caps_only_lower_the_models() -> None:
 def test_each_word_for_effort_is_the_models_nearest_level(word: str, level: str | None) -> None:
     told = sent("qwen3.8-27b", reasoning_effort=word)["chat_template_kwargs"]
     assert told == ({"enable_thinking": True, "reasoning_effort": level} if level else {"enable_thinking": False})
+
+
+@pytest.mark.parametrize(
+    ("name", "readings"),
+    [
+        ("m", ["m"]),
+        ("m-fast", ["m-fast", "m"]),
+        ("m-thinking-high-fast", ["m-thinking-high-fast", "m-thinking-high", "m"]),
+        ("m-fast-thinking-max", ["m-fast-thinking-max", "m-fast"]),
+        ("m-thinking-deep", ["m-thinking-deep"]),
+        ("-fast", ["-fast"]),
+    ],
+)
+def test_name_of_a_model_may_mean_any_that_it_extends(name: str, readings: list[str]) -> None:
+    assert list(model_names.readings(name)) == readings
+
+
+def test_level_behind_a_name_is_one_of_the_model_that_was_found() -> None:
+    named = "m-thinking-high-fast"
+    assert [model_names.level(named, model) for model in ("m", "m-thinking-high", named, "other")] == [
+        "high",
+        None,
+        None,
+        None,
+    ]
 
 
 def test_thinking_sent_back_is_kept_for_the_question_that_is_being_answered() -> None:

@@ -29,13 +29,14 @@ class Caller:
         """The doer to name in writes."""
         return Actor("key", self.key_id)
 
-    def require_scope(self, scope: str) -> None:
-        """Forbidden (403) unless the key has the scope; `required` and `accepted` are reference 004's."""
-        if scope not in self.scopes:
+    def require_scope(self, scope: str, *others: str) -> None:
+        """Forbidden (403) unless the key has one of the scopes; `required` and `accepted` are reference 004's."""
+        accepted = [scope, *others]
+        if self.scopes.isdisjoint(accepted):
             raise Forbidden(
                 f"This key may not do that: it lacks the scope {scope}. Use a key that has it.",
                 code="missing_scope",
-                extra={"code": "missing_scope", "required": scope, "accepted": [scope]},
+                extra={"code": "missing_scope", "required": scope, "accepted": accepted},
             )
 
     def require_surface(self, surface: str) -> None:

@@ -26,4 +26,6 @@ urlpatterns = [
     path("v1/", include("billing.api.urls")),
     path("openai/v1/", include("billing.api.urls")),
     path("v1/", include("jobs.openai_urls")),
+    path("v1/", include("jobs.media_urls")),
+    path("openai/v1/", include("jobs.media_urls")),
 ]

@@ -38,8 +38,9 @@ def describe(result: dict[str, Any], **_: Any) -> dict[str, Any]:
         for operation in item.values():
             operation["servers"] = [{"url": settings.ANEX_PUBLIC_URL, "description": "OpenAI-compatible API"}]
             operation["security"] = [{"apiKey": []}]
-            further = {status: FURTHER[status] for status in operation.pop("refusals")}
-            operation["responses"] |= {status: _refusal(text) for status, text in (MEANINGS | further).items()}
+            refused = MEANINGS | {status: FURTHER[status] for status in operation.pop("refusals")}
+            answered = operation["responses"]
+            operation["responses"] = answered | {status: _refusal(text) for status, text in refused.items()}
     result["paths"] |= described["paths"]
     return result
 

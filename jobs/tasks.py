@@ -18,7 +18,7 @@ from anex.core import sweeps as sweeping
 from anex.core.errors import AnexError, InvalidRequest
 from jobs.run.deliverer import Deliverer
 from jobs.run.pump import Pump
-from jobs.services import batch_approvals, batches, deliveries, erasing, retention, sweeps, uploads
+from jobs.services import batch_approvals, batches, deliveries, erasing, media, retention, sweeps, uploads
 from jobs.services.doorbell import RING
 
 if TYPE_CHECKING:
@@ -104,3 +104,9 @@ def ring(state: Any) -> None:
 def sweep() -> None:
     """Once a minute: what time alone ends."""
     sweeping.run(SWEEPS, clock.now())
+
+
+@shared_task(name="jobs.sweep_media")
+def sweep_media() -> None:
+    """Every half hour, since it looks at every file there is: uploaded pictures and clips that are past their time."""
+    sweeping.run((media.forget,), clock.now())

@@ -14,7 +14,7 @@ from realtime.completions.protocol import COMPLETIONS
 from realtime.decisions.calls import decide
 from realtime.embeddings.calls import embed
 from realtime.handling import endpoint
-from realtime.house import Patience
+from realtime.house import Patience, Uploads
 from realtime.models.calls import capable_model, capable_models, native_models, provider_model, provider_models
 from realtime.responses.protocol import RESPONSES
 
@@ -43,12 +43,12 @@ _CALLS: Final = (
 routes: Final[list[Any]] = [re_path(path, application) for path, application in _CALLS]  # type: ignore[arg-type]
 
 
-def lifespan(patience: Patience = Patience()) -> App:  # noqa: B008
+def lifespan(uploads: Uploads, patience: Patience = Patience()) -> App:  # noqa: B008
     """The application that opens the house before the first request and closes it after the last."""
 
     async def live(scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
-        async with house.opened(patience) as opened:
+        async with house.opened(patience, uploads) as opened:
             scope["state"]["realtime"] = opened
             garbage.spare()
             await send({"type": "lifespan.startup.complete"})

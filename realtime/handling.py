@@ -106,6 +106,8 @@ async def _request_key(
 ) -> RequestKey | None:
     """The idempotency key a request comes under; what it says of one is taken out of its body."""
     told = exchange.header(b"idempotency-key")
+    # Clients send it as UTF-8; in a path it is read as such.
+    told = told and told.encode("latin-1").decode(errors="surrogateescape")
     field = body.pop(request_keys.FIELD, None)
     if field is not None and kind == "embeddings" and not (type(field) is str and request_keys.is_plain(field)):
         raise InvalidRequest(

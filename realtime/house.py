@@ -1,13 +1,16 @@
 """All that realtime has in one process: its till, the way to its model servers. Open while the process serves."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
 
 from django.conf import settings
 
 from inference.backends.client import Client
+from inference.media.fetching import Stored
 from realtime.kept import KeptAnswers
 from realtime.runs import Runs
 from realtime.servers import Servers
@@ -17,6 +20,9 @@ from realtime.upstream import SILENCE_S, Upstream
 KEEP_ALIVE_S = 10.0
 COMMIT_S = 4.0
 CONNECTION_S = 280.0
+
+# As `Stored`, of an organization.
+Uploads = Callable[[UUID, str, int], bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +51,15 @@ class House:
     runs: Runs
     kept: KeptAnswers
     patience: Patience
+    uploads: Uploads
+
+    def stored(self, organization_id: UUID) -> Stored:
+        """What an organization uploaded."""
+        return partial(self.uploads, organization_id)
 
 
 @asynccontextmanager
-async def opened(patience: Patience) -> AsyncIterator[House]:
+async def opened(patience: Patience, uploads: Uploads) -> AsyncIterator[House]:
     """The house of the running event loop; left, it settles what there is and lets go of the rest."""
     till, servers = Till(), Servers()
     runs, kept = Runs(), KeptAnswers(settings.CELERY_BROKER_URL)
@@ -56,7 +67,8 @@ async def opened(patience: Patience) -> AsyncIterator[House]:
         await till.open()
         reading = asyncio.create_task(servers.run(client))
         try:
-            yield House(till, servers, Upstream(client, servers, silence_s=patience.silence_s), runs, kept, patience)
+            upstream = Upstream(client, servers, silence_s=patience.silence_s)
+            yield House(till, servers, upstream, runs, kept, patience, uploads)
         finally:
             reading.cancel()
             await runs.close()

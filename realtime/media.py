@@ -13,7 +13,7 @@ import msgspec
 
 from anex.core.usage import Usage
 from inference.catalogue.schema import Model
-from inference.media.fetching import Fetch
+from inference.media.fetching import Fetch, Stored
 from inference.media.lengths import Measured, in_seconds, measure
 from inference.media.parts import MediaPart
 from inference.media.probe import Patience
@@ -37,15 +37,17 @@ class Ready:
     items: Usage
 
 
-async def prepare(parts: tuple[MediaPart, ...], *, model: Model, profile: Profile) -> Ready:
+async def prepare(
+    parts: tuple[MediaPart, ...], *, model: Model, profile: Profile, stored: Stored | None = None
+) -> Ready:
     """The parts of a request with their bytes; the 400 that names the first that cannot be had or read.
 
-    When the request is cancelled, what is under way stops soon.
+    `stored` reads what its organization uploaded. When the request is cancelled, what is under way stops soon.
     """
     stopped, loop = threading.Event(), asyncio.get_running_loop()
     try:
         if any(part.url is not None for part in parts):
-            fetch = Fetch(model, lambda: not stopped.is_set())
+            fetch = Fetch(model, lambda: not stopped.is_set(), stored=stored)
             parts = await loop.run_in_executor(_fetching, fetch.all, parts)
         return Ready(parts, await loop.run_in_executor(_reading, _read, parts, model))
     except RowError as error:

@@ -9,7 +9,7 @@ from billing import price_cards
 from billing.pricing import PriceCard
 from inference import catalogue
 from inference.catalogue.schema import Model, Task
-from inference.requests.profiles import Profile
+from inference.requests.profiles import V1, Profile
 from realtime.models.document import is_meant_for, is_offered
 from realtime.servers import Servers
 
@@ -33,8 +33,9 @@ def find(model_id: str, task: Task, *, profile: Profile, servers: Servers) -> Of
     if model is None:
         raise unknown(model_id)
     if model.task != task and is_meant_for(model, profile):
-        there = f"POST {profile.name}{_CALLS[model.task]}"
-        raise InvalidRequest(f"model '{model_id}' is served by {there}", param="model")
+        # Of OpenAI's two surfaces one answers decisions.
+        home = V1 if model.task == "decide" and profile.offered_as == V1.offered_as else profile
+        raise InvalidRequest(f"model '{model_id}' is served by POST {home.name}{_CALLS[model.task]}", param="model")
     card = price_cards.current(model_id)
     if card is None or model.task != task or not is_offered(model, card, profile) or not _is_here(model):
         raise NotServed(f"model '{model_id}' is not served in realtime here; use the batch API", param="model")

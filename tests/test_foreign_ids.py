@@ -104,6 +104,8 @@ FIELDS = {"role": "admin", "overlap": "24", "name": "x", "url": "https://example
 # What names nothing of an organization's: a secret that is its own proof, and a gateway.
 OF_NOBODY = {
     "invitations/<str:token>",
+    "v1/uploads/<path:name>",
+    "openai/v1/uploads/<path:name>",
     "billing/webhooks/<slug:gateway_name>",
     # Public; a template of a custom model answers as an unknown one does (tests/docs).
     "static/chat-templates/<str:model_id>.jinja",

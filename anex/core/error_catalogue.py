@@ -31,7 +31,7 @@ SECTIONS: Final[dict[str, tuple[Entry, ...]]] = {
         Entry(
             "context_length_exceeded", 400, "The request does not fit the model's context: shorten it or ask for less."
         ),
-        Entry("input_invalid", 400, "An input is not text: token ids and empty inputs are not taken."),
+        Entry("input_invalid", 400, "An input holds token ids, which are not taken: send the text."),
         Entry("input_too_long", 400, "An input is longer than the model reads: split it."),
         Entry("invalid_idempotency_key", 400, "An idempotency key is 1 to 64 letters, digits, '.', '-' or '_'."),
         Entry(

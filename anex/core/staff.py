@@ -1,11 +1,14 @@
 """What every page of the staff area has in common: nothing is edited, a change is an action with a reason."""
 
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
+from uuid import UUID
 
 from django import forms
 from django.contrib import messages
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -17,6 +20,8 @@ from anex.core.actors import Actor
 from anex.core.errors import AnexError
 
 Change = Callable[..., object]
+# An id as clients write it: that of the database behind a word for what it names.
+_CLIENTS_ID: Final = re.compile(r"(?:[a-z]+[-_])?([0-9a-f]{32})")
 
 
 class ReasonForm(forms.Form):
@@ -43,6 +48,16 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
         """Nobody deletes rows by hand."""
         return False
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """What a term finds; an id as clients write it finds what the database's own would."""
+        found = _CLIENTS_ID.fullmatch(search_term.strip())
+        results: tuple[QuerySet[Any], bool] = super().get_search_results(
+            request, queryset, str(UUID(found[1])) if found else search_term
+        )
+        return results
 
     def has_act_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Actions are for staff with Django's change permission on the model."""

@@ -1,5 +1,7 @@
 """The API description and the chat templates as files, and three pages; everything is served from here."""
 
+from typing import Any
+
 from csp.decorators import csp_update
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -56,10 +58,7 @@ def errors(request: HttpRequest) -> HttpResponse:
     wanted = request.get_preferred_type(["text/html", "text/markdown"])
     if wanted == "text/markdown" or request.GET.get("format") == "md":
         return _file(error_page.markdown().encode(), "text/markdown; charset=utf-8")
-    sections = [
-        (title, [(entry, error_page.charge_word(entry)) for entry in entries]) for title, entries in SECTIONS.items()
-    ]
-    return render(request, "docs/errors.html", {"sections": sections, "rows": SENTENCES.items()})
+    return render(request, "docs/errors.html", _error_page())
 
 
 @require_safe
@@ -74,6 +73,29 @@ def swagger(request: HttpRequest) -> HttpResponse:
 def redoc(request: HttpRequest) -> HttpResponse:
     """The description in Redoc, to read."""
     return render(request, "docs/redoc.html")
+
+
+def _error_page() -> dict[str, Any]:
+    marked, charge_word = error_page.marked, error_page.charge_word
+    sections = [
+        (title, [(entry, charge_word(entry), marked(entry.meaning)) for entry in entries])
+        for title, entries in SECTIONS.items()
+    ]
+    words = [
+        (marked(about), [(word, marked(meaning)) for word, meaning in meanings.items()])
+        for about, meanings in (
+            (error_page.ABOUT_RETRY, error_page.RETRY),
+            (error_page.ABOUT_CHARGED, error_page.CHARGED),
+        )
+    ]
+    return {
+        "head": marked(error_page.HEAD),
+        "held_back": marked(error_page.HELD_BACK),
+        "words": words,
+        "sections": sections,
+        "about_rows": marked(error_page.ROWS),
+        "rows": SENTENCES.items(),
+    }
 
 
 def _file(content: bytes, media_type: str) -> HttpResponse:

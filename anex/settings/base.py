@@ -170,6 +170,7 @@ CELERY_TASK_IGNORE_RESULT = True
 # A sweep that no worker took within its minute is made up for by the next one.
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "jobs.sweep", "schedule": 60.0, "options": {"expires": 60.0}},
+    "media": {"task": "jobs.sweep_media", "schedule": 1800.0, "options": {"expires": 1800.0}},
     "alerts": {"task": "accounts.sweep", "schedule": 60.0, "options": {"expires": 60.0}},
     "money": {"task": "billing.sweep", "schedule": 60.0, "options": {"expires": 60.0}},
 }

@@ -25,6 +25,7 @@ class OpenAIView(APIView):
     """The base of the views; they read `request.auth` and raise AnexError."""
 
     authentication_classes = [BearerKey]
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     # The generated description is the batch API's.
     schema = None
 

@@ -6,9 +6,9 @@ from typing import Final
 
 from anex.core import clock, safe_http
 from anex.core.destinations import RefusedUrl, Unreachable
-from anex.core.errors import TooLarge
+from anex.core.errors import NotFound, TooLarge, Unavailable
 from inference.catalogue.schema import Model
-from inference.media.formats import format_of_bytes
+from inference.media.formats import Modality, format_of_bytes
 from inference.media.parts import MediaPart, fetched
 from inference.refusals import RowError, row_error
 
@@ -21,6 +21,10 @@ IDLE_SECONDS = 20.0
 RETRY_WAITS = (1.0, 3.0)
 _PASSING = frozenset({408, 425, 429})
 
+# The bytes that are kept here of a URL, at most so many (else TooLarge); None where they are somewhere else. NotFound
+# for what cannot be had, Unavailable where it cannot just now.
+Stored = Callable[[str, int], bytes | None]
+
 
 class Halted(Exception):
     """Nobody wants it any more."""
@@ -29,12 +33,14 @@ class Halted(Exception):
 class Fetch:
     """Fetches the media of one row or request; an address that is named twice is asked once.
 
-    Raises `RowError` (media_unreachable, media_unreadable), and Halted soon after `go_on` says no.
+    What `stored` has is read there and not asked for. Raises `RowError` (media_unreachable, media_unreadable), and
+    Halted soon after `go_on` says no.
     """
 
-    def __init__(self, model: Model, go_on: Callable[[], bool]) -> None:
+    def __init__(self, model: Model, go_on: Callable[[], bool], *, stored: Stored | None = None) -> None:
         self._model = model
         self._go_on = go_on
+        self._stored = stored
         self._ends = clock.monotonic() + MOST_SECONDS
         self._left = MOST_BYTES
         self._known: dict[str, bytes] = {}
@@ -49,7 +55,7 @@ class Fetch:
         data = self._known[url]
         # Every part is sent with bytes of its own, also where its address was named before.
         self._left -= len(data)
-        if self._left < 0 or len(data) > _most_mib(self._model, part) * MIB:
+        if self._left < 0 or len(data) > most_mib(self._model, part.modality) * MIB:
             raise self._too_large(part)
         try:
             format = format_of_bytes(
@@ -62,10 +68,10 @@ class Fetch:
 
     def _get(self, part: MediaPart, url: str) -> bytes:
         ends = min(self._ends, clock.monotonic() + IMAGE_SECONDS) if part.modality == "image" else self._ends
-        most_mib = _most_mib(self._model, part)
+        most_bytes = most_mib(self._model, part.modality) * MIB
         for wait in (*RETRY_WAITS, None):
             try:
-                return self._download(url, most_bytes=min(most_mib * MIB, self._left), seconds=ends - clock.monotonic())
+                return self._download(url, most_bytes=min(most_bytes, self._left), seconds=ends - clock.monotonic())
             except TooLarge:
                 raise self._too_large(part) from None
             except RefusedUrl as error:
@@ -77,12 +83,15 @@ class Fetch:
         raise AssertionError("the last attempt ends the loop")
 
     def _too_large(self, part: MediaPart) -> RowError:
-        most = f"more than {_most_mib(self._model, part)} MiB, or all media together more than {MOST_BYTES // MIB} MiB"
-        return row_error("media_unreachable", part.at, reason=f"it has {most}")
+        item, whole = most_mib(self._model, part.modality), MOST_BYTES // MIB
+        reason = f"it has more than {item} MiB, or all media together more than {whole} MiB"
+        return row_error("media_unreachable", part.at, reason=reason)
 
     def _download(self, url: str, *, most_bytes: int, seconds: float) -> bytes:
         if seconds <= 0:
             raise Unreachable("it took too long.")
+        if self._stored and (kept := _kept(self._stored, url, most_bytes)) is not None:
+            return kept
         with safe_http.stream_get(
             url, total_timeout_s=seconds, idle_timeout_s=IDLE_SECONDS, max_bytes=most_bytes
         ) as stream:
@@ -100,9 +109,19 @@ class Fetch:
             raise Halted
 
 
-def _most_mib(model: Model, part: MediaPart) -> int:
-    by_url = model.realtime.max_url_mib.get(part.modality) if model.realtime else None
-    inline: int = getattr(model.media, part.modality).max_inline_mb
+def _kept(stored: Stored, url: str, most_bytes: int) -> bytes | None:
+    """What is stored, refused in the words of a host that does not have it."""
+    try:
+        return stored(url, most_bytes)
+    except (NotFound, Unavailable) as error:
+        _check_status(error.status)
+        raise
+
+
+def most_mib(model: Model, modality: Modality) -> int:
+    """The largest item in MiB that is taken by URL, of a modality that the model takes."""
+    by_url = model.realtime.max_url_mib.get(modality) if model.realtime else None
+    inline: int = getattr(model.media, modality).max_inline_mb
     return by_url or inline
 
 

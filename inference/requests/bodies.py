@@ -96,6 +96,8 @@ def refused(error: RowError, profile: Profile) -> AnexError:
 
     Every refusal of content goes out through here, those of fetched media too.
     """
+    if error.code == "invalid_media_url" and not profile.takes_inline:
+        error = row_error("not_https", error.param)
     param, message = error.param, error.message
     if param is not None and param.startswith(_ROW_BODY):
         param = param.removeprefix(_ROW_BODY)

@@ -5,9 +5,12 @@ from typing import Any, Final
 from inference.refusals import expected, row_error
 from inference.requests.translation import Translated, shared
 
+ID_PREFIX: Final = "cmpl-"
 # What changes the meaning of an answer, and the value beside null that does not.
 _REFUSED: Final[dict[str, object]] = {"suffix": "", "echo": False, "best_of": 1, "logprobs": False, "top_logprobs": 0}
-_OWN: Final = frozenset({"prompt", "max_tokens", "n", *_REFUSED})
+# Fields of a chat that mean the same here; what else only a chat has does not.
+_SHARED: Final = ("max_tokens", "n", "reasoning_effort", "response_format")
+_OWN: Final = frozenset({"prompt", *_SHARED, *_REFUSED})
 _NAMES: Final = {"messages": "prompt", "messages[0].content": "prompt"}
 
 
@@ -19,7 +22,7 @@ def translate(body: dict[str, Any], *, refuses_unknown: bool) -> Translated[None
         if value is not None and (type(value) is not type(harmless) or value != harmless):
             raise row_error("not_supported", f"body.{name}")
     chat, ignored = shared(body, own=_OWN, refuses_unknown=refuses_unknown)
-    chat |= {name: body[name] for name in ("max_tokens", "n") if name in body}
+    chat |= {name: body[name] for name in _SHARED if name in body}
     return Translated(chat | {"messages": [{"role": "user", "content": prompt}]}, None, _NAMES, ignored)
 
 
@@ -28,13 +31,14 @@ def as_completion(chat: dict[str, Any]) -> dict[str, Any]:
     choice = chat["choices"][0]
     text = choice["message"].get("content") or ""
     shaped = {"index": 0, "text": text, "logprobs": None, "finish_reason": choice.get("finish_reason")}
-    return {**chat, "object": "text_completion", "choices": [shaped]}
+    answer_id = ID_PREFIX + str(chat.get("id", "")).removeprefix("chatcmpl-").removeprefix(ID_PREFIX)
+    return {**chat, "id": answer_id, "object": "text_completion", "choices": [shaped]}
 
 
 def _prompt(value: object) -> str:
     if isinstance(value, list) and value:
         if isinstance(value[0], int | list):
-            raise row_error("token_ids", "body.prompt")
+            raise row_error("prompt_of_ids", "body.prompt")
         if len(value) > 1:
             raise row_error("several_prompts", "body.prompt")
         value = value[0]

@@ -17,15 +17,18 @@ from inference.requests.translation import Translated, named, rename
 
 
 class _Protocol(NamedTuple):
-    """`translate` reads a body, `shape` writes an answer, `content` is where the question stands."""
+    """`translate` reads a body, `shape` writes an answer, `content` is where the question stands, `cap` its own cap."""
 
     translate: Callable[..., Translated[Any]]
     shape: Callable[[dict[str, Any], Any], dict[str, Any]]
     content: str
+    cap: str = "max_tokens"
 
 
 _PROTOCOLS: Final = {
-    "/v1/responses": _Protocol(responses.translate, response_answers.as_response, "body.input"),
+    "/v1/responses": _Protocol(
+        responses.translate, response_answers.as_response, "body.input", cap="max_output_tokens"
+    ),
     "/v1/completions": _Protocol(
         completions.translate, lambda body, echo: completions.as_completion(body), "body.prompt"
     ),
@@ -61,3 +64,9 @@ def content_at(row: ChatRow) -> str:
     """Where a line holds what the row is about, as its path."""
     protocol = _PROTOCOLS.get(row.url)
     return protocol.content if protocol else "body.messages"
+
+
+def cap_of(row: ChatRow) -> str:
+    """The name of the field in which a row sets its own output cap."""
+    protocol = _PROTOCOLS.get(row.url)
+    return protocol.cap if protocol else "max_tokens"

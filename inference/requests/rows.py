@@ -69,6 +69,11 @@ def content_at(row: Row) -> str:
     return "body.input" if isinstance(row, EmbeddingRow) else "body.state"
 
 
+def cap_of(row: Row) -> str:
+    """What the body of a row calls its own output cap."""
+    return protocols.cap_of(row) if isinstance(row, ChatRow) else "max_tokens"
+
+
 def context_of(row: Row, model: Model) -> int:
     """The context of a row by what it carries, in tokens."""
     media = media_of(row)

@@ -5,6 +5,7 @@ from datetime import datetime
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import formats, timezone
 
 from anex.core.staff import ReadOnlyAdmin
 from jobs.batch_status import expires_at, shown
@@ -33,12 +34,12 @@ class OfBatchFilter(admin.SimpleListFilter):
 class BatchAdmin(ReadOnlyAdmin):
     """What a job made through OpenAI's clients is there: its id, status and file; steps and money are the job's."""
 
-    list_display = ("batch", "organization", "model", "endpoint", "state", "window", "created", "closes")
+    list_display = ("batch", "organization", "model_id", "endpoint", "state", "window", "created", "closes")
     list_filter = (OfBatchFilter, "endpoint", "job__model_id", "job__region")
     list_select_related = ("job__organization", "job__input__file")
     search_fields = ("job__id", "job__organization__name", "job__input__file__id")
     ordering = ("-job__created_at",)
-    readonly_fields = ("batch", "organization", "model", "state", "window", "input_file", "created", "closes")
+    readonly_fields = ("batch", "organization", "model_id", "state", "window", "input_file", "created", "closes")
 
     @admin.display
     def batch(self, batch: Batch) -> str:
@@ -51,7 +52,7 @@ class BatchAdmin(ReadOnlyAdmin):
         return str(batch.job.organization)
 
     @admin.display(ordering="job__model_id")
-    def model(self, batch: Batch) -> str:
+    def model_id(self, batch: Batch) -> str:
         """What answers it."""
         return batch.job.model_id
 
@@ -71,14 +72,14 @@ class BatchAdmin(ReadOnlyAdmin):
         return files.wire_id(batch.job.input.file)
 
     @admin.display(ordering="job__created_at")
-    def created(self, batch: Batch) -> datetime:
+    def created(self, batch: Batch) -> str:
         """When it was made."""
-        return batch.job.created_at
+        return _at(batch.job.created_at)
 
     @admin.display(ordering="job__created_at")
-    def closes(self, batch: Batch) -> datetime:
+    def closes(self, batch: Batch) -> str:
         """When it is stopped if it is not over."""
-        return expires_at(batch.job.created_at)
+        return _at(expires_at(batch.job.created_at))
 
 
 @admin.register(File)
@@ -108,3 +109,8 @@ class FileUploadAdmin(ReadOnlyAdmin):
     list_select_related = ("organization",)
     search_fields = ("id", "organization__name")
     ordering = ("-lapses_at",)
+
+
+def _at(moment: datetime) -> str:
+    """A time as the staff pages write those of a table's own fields."""
+    return str(formats.localize(timezone.localtime(moment)))

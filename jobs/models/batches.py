@@ -12,5 +12,8 @@ class Batch(models.Model):
     endpoint = models.CharField(max_length=40)
     has_metadata = models.BooleanField(default=False)
 
+    class Meta:
+        verbose_name_plural = "batches"
+
     def __str__(self) -> str:
         return str(self.job_id)

@@ -21,7 +21,7 @@ def misfit(context: Scope, row: requests.Row, usage: Usage) -> RowError | None:
         return row_error("row_too_long", at, row=row.custom_id, model=model.id, media="", carried="", **shown)
     if cap is None or count == most:
         return row_error("no_room_for_answer", at, row=row.custom_id, model=model.id, **shown)
-    field = "max_output_tokens" if context.options.max_output_tokens else "its max_tokens"
+    field = "max_output_tokens" if context.options.max_output_tokens else f"its {requests.cap_of(row)}"
     return row_error("answer_too_long", at, row=row.custom_id, model=model.id, cap=f"{cap:,}", field=field, **shown)
 
 

@@ -39,6 +39,8 @@ PART_SECONDS = 60.0
 PART_BYTES = 4 * 1024 * 1024
 RETRY_SECONDS = 0.5
 PROMPT_BYTES = 4096
+# Where the prompt of a row begins: of a chat, or of a chat that is asked in another protocol.
+PROMPT_FIELDS = (b'"messages"', b'"instructions"', b'"input"', b'"prompt"')
 # Parsing a line of this size takes milliseconds, which the event loop has not.
 LONG_LINE_BYTES = 1024 * 1024
 
@@ -328,5 +330,5 @@ def _give_back(place: Place, _: asyncio.Task[None]) -> None:
 
 def _prompt_start(text: bytes) -> bytes:
     """What rows of a chunk are ordered by: a server reads the beginning that neighbours share only once."""
-    start = text.find(b'"messages"')
-    return text[start : start + PROMPT_BYTES] if start >= 0 else b""
+    start = next((found for name in PROMPT_FIELDS if (found := text.find(name)) >= 0), len(text))
+    return text[start : start + PROMPT_BYTES]

@@ -86,6 +86,7 @@ class Place:
         if self._at_server:
             self._at_server = False
             self._load.in_flight -= 1
+            self._window.put_aside(self._size_bytes)
             self._window.left(self._owner)
 
     async def come_back(self, *, halted: Callable[[], bool]) -> bool:
@@ -93,6 +94,7 @@ class Place:
         load = await self._window.find(self._window.least_loaded, owner=self._owner, halted=halted, first=True)
         if load:
             self._load, self._at_server = load, True
+            self._window.put_aside(-self._size_bytes)
         return load is not None
 
     def release(self) -> None:
@@ -138,7 +140,8 @@ class Window:
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._loads: dict[str, _Load] = {}
         self.size = 0  # rows that may be in flight at once
-        self._bytes = 0
+        self._bytes = 0  # of rows that have a place
+        self._aside = 0  # bytes of those that left it and will come back
         self._max_bytes = max_bytes
         self._again = 0
         self._waiting_again: list[_Waiting] = []
@@ -265,9 +268,14 @@ class Window:
         else:
             self._roomy.clear()
 
-    def free(self, size_bytes: int) -> None:
-        """Have so many bytes less in flight, and the next one that waits look again."""
+    def put_aside(self, size_bytes: int) -> None:
+        """So many bytes belong to a row that has no place meanwhile; fewer than none, to one that has it again."""
         self._bytes -= size_bytes
+        self._aside += size_bytes
+
+    def free(self, size_bytes: int) -> None:
+        """A row that left its place does not come back: have so many bytes less, and the next one look again."""
+        self._aside -= size_bytes
         self._wake()
 
     def left(self, owner: Owner) -> None:
@@ -314,8 +322,9 @@ class Window:
     def _free(self, size_bytes: int, again: bool) -> _Load | None:
         if not again and (self._again >= max(1, self.size) or self._unsettled >= self.size + UNSETTLED_ROWS):
             return None
-        # A row that is sent again may hold fetched bytes itself, so it cannot wait for them to be gone.
-        held = self._bytes if again else self._bytes + self._fetched
+        # A row that is sent again may hold fetched bytes itself, so it cannot wait for them to be gone, nor for rows
+        # that wait for that.
+        held = self._bytes if again else self._bytes + self._aside + self._fetched
         if held and held + size_bytes > self._max_bytes:
             return None
         return self.least_loaded()

@@ -5,6 +5,8 @@ import secrets
 from uuid import UUID
 
 MAX_LENGTH = 200
+# What the key of every uploaded picture or clip starts with.
+MEDIA = "media/"
 _SEGMENT = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
 _KEY = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT})*")
 
@@ -63,6 +65,21 @@ def input_name(key: str) -> str:
 def format_of(key: str) -> str:
     """The format of an input or a result, as the end of its key names it."""
     return key.rpartition(".")[2]
+
+
+def media(organization_id: UUID, ends: int, format: str) -> str:
+    """A picture or clip that requests name by URL until `ends` (seconds since 1970); another key at every call."""
+    return f"{MEDIA}{organization_id}/{ends}-{_random()}.{format}"
+
+
+def media_owner(key: str) -> UUID:
+    """The organization that uploaded a picture or clip."""
+    return UUID(key.split("/")[1])
+
+
+def media_end(key: str) -> int:
+    """When a picture or clip is past its time, in seconds since 1970."""
+    return int(key.rpartition("/")[2].partition("-")[0])
 
 
 def job_prefix(job_id: UUID) -> str:

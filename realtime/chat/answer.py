@@ -123,7 +123,9 @@ class Answer:
 
     async def _fetch(self) -> None:
         if self._asked.media:
-            ready = await media.prepare(self._asked.media, model=self._model, profile=self._exchange.profile)
+            stored = self._house.stored(self._meter.admitted.caller.organization_id)
+            profile = self._exchange.profile
+            ready = await media.prepare(self._asked.media, model=self._model, profile=profile, stored=stored)
             self._asked = msgspec.structs.replace(self._asked, media=ready.parts)
             self._meter.sent(ready.items)
 

@@ -7,6 +7,8 @@ import orjson
 
 _MARK: Final = re.compile(r'["\\{}\[\]]')
 _FENCE: Final = "```"
+# It names a language, and the object may stand in its line.
+_FENCED: Final = re.compile(r"```[^\n{]*(?:\n\s*|(?={))")
 
 
 class Form:
@@ -47,8 +49,8 @@ class Form:
     def _begin(self, text: str) -> str:
         """The text from the object on; before it may stand spaces, and the first line of a block of code."""
         found = text.lstrip()
-        if found.startswith(_FENCE) and "\n" in found:
-            found = found.partition("\n")[2].lstrip()
+        if fence := _FENCED.match(found):
+            found = found[fence.end() :]
         elif _FENCE.startswith(found[: len(_FENCE)]):
             self._before = text
             return ""

@@ -167,8 +167,8 @@ class Promised:
 
 def _out_of_room() -> AnexError:
     return InvalidRequest(
-        "The cap on the answer, or the time it may take, was over before a word of it: the model was still reasoning. "
-        "Raise max_tokens, or send a lower reasoning_effort.",
+        "The cap on the answer, or the time it may take, was over before a word of it. Raise the cap, or ask for less "
+        "reasoning.",
         code="output_limit_reached",
     )
 

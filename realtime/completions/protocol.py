@@ -60,7 +60,7 @@ def _translate(body: dict[str, Any], profile: Profile) -> Translated[None]:
 
 COMPLETIONS: Final = Protocol(
     surface="completions",
-    id_prefix="cmpl-",
+    id_prefix=completions.ID_PREFIX,
     translate=_translate,
     events=lambda head, asked, echo: Writer(head, usage=asked.includes_usage),
     whole=lambda head, asked, echo: _Whole(head),

@@ -39,7 +39,8 @@ async def embed(exchange: Exchange, house: House) -> None:
         with await admit(exchange, house, offer, surface="embeddings", most=most) as meter:
             async with asyncio.timeout(house.patience.answer_s or exchange.profile.answer_s):
                 if asked.media:
-                    ready = await media.prepare(asked.media, model=offer.model, profile=exchange.profile)
+                    stored = house.stored(meter.admitted.caller.organization_id)
+                    ready = await media.prepare(asked.media, model=offer.model, profile=exchange.profile, stored=stored)
                     asked = embedding_request.with_media(asked, ready.parts)
                     meter.sent(ready.items)
                 found, used = await _ask(house, offer, asked, exchange)

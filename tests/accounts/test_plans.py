@@ -14,6 +14,7 @@ from accounts.selectors import plans as reads
 from accounts.services import keys, plans
 from anex.core.actors import system
 from anex.core.errors import Conflict, Forbidden, InvalidRequest, NotFound
+from tests.contract.described import judged
 from tests.factories import make_key, make_organization, make_user, staff_browser
 
 pytestmark = pytest.mark.django_db
@@ -140,6 +141,7 @@ def test_plan_of_a_key_is_read_with_the_key_and_says_whether_requests_are_answer
     (plan,) = client.get("/v1/plans", headers=key).json()["data"]
     assert plan["limits"]["api"] == {"may_generate": False, "interactive": {"burst": 0}}
     assert (plan["surfaces"], plan["limits"]["history_budget_bytes"]) == (["batch"], 4096)
+    assert judged("listPlansOnSecond", client.get("/openai/v1/plans", headers=key)) == 200
     assert client.get("/v1/plans").json()["error"]["code"] == "invalid_api_key"
 
 

@@ -7,6 +7,7 @@ from django.test import Client
 
 from accounts.models import Organization
 from billing import request_keys
+from tests.contract.described import judged
 from tests.factories import grant_credits, make_key, make_organization
 from tests.realtime.tills import USED, admit, in_django, opened
 
@@ -27,9 +28,11 @@ def test_request_is_read_while_it_runs_and_after_by_its_id_and_its_key():
             with await admit(till, key, request_key=named) as meter:
                 running = await in_django(read, key, meter.admitted.request_id)
                 meter.report(USED)
-            return meter.admitted.request_id, running.json()
+            return meter.admitted.request_id, running
 
-    turn_id, running = asyncio.run(scene())
+    turn_id, answer = asyncio.run(scene())
+    running = answer.json()
+    assert judged("getTurn", answer) == judged("getTurnOnSecond", read(key, turn_id, "/openai/v1")) == 200
     assert (running["status"], running["usage"], running["credits_charged"]) == ("running", None, None)
     told = read(key, turn_id).json()
     assert told == {
@@ -46,6 +49,7 @@ def test_request_is_read_while_it_runs_and_after_by_its_id_and_its_key():
     }
     for other in ("chat_a key", f"chat_{named.text}"):
         assert read(key, other, "/openai/v1").json() == told
+    assert Client().options(f"/v1/jobs/{turn_id}", headers={"Authorization": key.header}).status_code == 405
     for unknown in ("x", "chat_another", f"req:{turn_id}", "%00", "chat_%00"):
         assert read(key, unknown).json()["error"]["code"] == "not_found"
     assert read(stranger, turn_id).status_code == read(stranger, "chat_a key").status_code == 404

@@ -19,6 +19,7 @@ from anex.core.money import NANO_PER_DOLLAR, cents_to_nano
 from anex.core.usage import Usage
 from billing.models import Transfer, UsageRecord
 from billing.services import holds, usage
+from tests.contract.described import judged
 from tests.factories import actor_of, grant_credits, make_key, make_organization, make_user
 
 STAFF = Actor("staff", "7")
@@ -98,7 +99,9 @@ def test_a_key_reads_usage_that_adds_up_to_the_ledger(client, acme, key):
     consume(acme, key.caller.actor, "r:1", 7, surface="chat")
     consume(acme, other.caller.actor, "r:2", 8, surface="chat")
     consume(acme, actor_of(make_user("ada")), "job:2", cents_to_nano(5), model="laya")
-    body = get(client, "/v1/usage", key).json()
+    answer = get(client, "/v1/usage", key)
+    body = answer.json()
+    assert judged("getUsage", answer) == judged("getUsageOnSecond", get(client, "/openai/v1/usage", key)) == 200
     assert body["group_by"] == ["day", "model", "key", "surface"]
     assert body["total"]["cost_nano_usd"] == sum(row["cost_nano_usd"] for row in body["data"]) == charges(acme)
     assert len(body["data"]) == 4
@@ -178,6 +181,7 @@ def test_earliest_day_there_is_needs_no_days_before_it(client, acme, key):
 def test_balance_is_read_with_the_key_itself(client, acme, key):
     holds.place(organization_id=acme.pk, source="job:1", amount_nano=cents_to_nano(400), actor=STAFF)
     consume(acme, STAFF, "r:1", nano=5_000_000)
+    assert judged("getBalanceOnSecond", get(client, "/openai/v1/balance", key)) == 200
     assert get(client, "/v1/balance", key).json() == {
         "object": "balance",
         "balance": 9_999.5,

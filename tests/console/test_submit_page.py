@@ -1,11 +1,13 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from django.conf import settings as django_settings
 from django.test import Client
 
 from anex.core.actors import system
+from billing import price_cards
 from inference import catalogue
 from inference.backends import registry
 from inference.models import Backend
@@ -187,3 +189,10 @@ def test_an_hour_is_offered_with_its_price_and_kept(ada, uploaded):
     assert ada.post("/jobs/new", form).status_code == 302
     job = Job.objects.get()
     assert (job.completion_window, job.share, job.priority) == ("1h", 4, 8)
+
+
+def test_an_hour_that_no_model_is_sold_with_is_not_offered(ada, served, monkeypatch):
+    assert 'name="completion_window"' in ada.get("/jobs/new").content.decode()
+    card = msgspec.structs.replace(price_cards.current(scenes.MODEL), windows={})
+    monkeypatch.setattr("billing.price_cards.current", lambda _: card)
+    assert 'name="completion_window"' not in ada.get("/jobs/new").content.decode()

@@ -47,7 +47,7 @@ def test_completions_row_is_a_chat_and_its_answer_a_completion() -> None:
     row = read("/v1/completions", {"prompt": "hi", "max_tokens": 9})
     assert row.messages == [{"role": "user", "content": "hi"}]
     answer = protocols.shape(row, chat.as_realtime(ANSWER))
-    assert (answer["object"], answer["usage"]) == ("text_completion", ANSWER["usage"])
+    assert (answer["id"], answer["object"], answer["usage"]) == ("cmpl-7", "text_completion", ANSWER["usage"])
     assert answer["choices"] == [{"index": 0, "text": "Rhine", "logprobs": None, "finish_reason": "length"}]
 
 

@@ -18,6 +18,7 @@ from anex.core.actors import system
 from anex.supervisor.valkey import free_port
 from billing.models import Account, UsageRecord
 from inference.backends import registry
+from jobs.services import media
 from realtime.asgi import lifespan, routes
 from realtime.house import Patience
 from tests.factories import KeyInHand
@@ -85,7 +86,7 @@ def until(holds: Callable[[], bool], seconds: float = 10) -> None:
 def serving(key: KeyInHand, patience: Patience = Patience()) -> Iterator[Surface]:  # noqa: B008
     """The surface until the block ends; what it has to settle is settled then."""
     state: dict[str, Any] = {}
-    opened = lifespan(patience)
+    opened = lifespan(media.read, patience)
 
     async def live(scope: Any, receive: Any, send: Any) -> None:
         async def noted(event: Any) -> None:

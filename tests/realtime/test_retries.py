@@ -14,6 +14,7 @@ from django.conf import settings
 from accounts.models import Organization
 from billing import request_keys
 from billing.models import RequestKey, UsageRecord
+from billing.selectors import turns
 from realtime.house import Patience
 from tests.factories import grant_credits, make_key, make_organization
 from tests.realtime.served import Surface, configure, serving, until
@@ -56,6 +57,14 @@ def valkey() -> Iterator[Any]:
         for name in client.keys("anex-answer:*"):
             client.delete(name)
         yield client
+
+
+def test_key_is_the_same_in_header_field_and_path(surface, valkey) -> None:
+    first = ask(surface, key="schlüssel".encode())  # type: ignore[arg-type]
+    assert first.status_code == 200
+    surface.settled(1)
+    assert turns.find_by_key(surface.key.caller.organization_id, "schlüssel").status == "answered"
+    assert code(ask(surface, idempotency_key="schlüssel")) == (409, "idempotency_key_reused")
 
 
 def test_named_key_on_v1_is_in_flight_then_settled_and_no_answer_is_kept(surface, meanwhile, valkey) -> None:

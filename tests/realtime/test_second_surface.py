@@ -12,6 +12,7 @@ from openai import OpenAI
 from accounts.plans import PlanTerms
 from accounts.services import plans
 from anex.core.actors import system
+from anex.settings.base import BASE_DIR
 from realtime.house import Patience
 from realtime.sse import DONE, Parser
 from tests.factories import KeyInHand
@@ -51,6 +52,16 @@ def test_second_surface_answers_chat_embeddings_and_models(surface: Surface, cli
     records = surface.settled(3)
     assert sorted(record.surface for record in records) == ["chat", "chat", "embeddings"]
     assert len({record.amount_nano for record in records if record.surface == "chat"}) == 1
+
+
+def test_example_of_the_docs_runs_as_written(surface: Surface, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("ANEX_API_KEY", surface.key.secret)
+    page = (BASE_DIR / "docs" / "clients.md").read_text()
+    example = page.partition("```python\n")[2].partition("```")[0].replace("http://127.0.0.1:8000", surface.origin)
+    exec(example.replace("smollm2-135m-instruct", "scripted").replace("minilm-l6-v2", "scripted-embed"), {})
+    chat, response, width = capsys.readouterr().out.splitlines()
+    assert chat == response
+    assert (bool(chat), width) == (True, "384")
 
 
 def test_models_tell_what_they_can_do_and_what_a_plan_allows(surface: Surface) -> None:
@@ -174,6 +185,15 @@ def test_rules_hold_in_every_protocol(surface: Surface, client: OpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
         client.completions.create(model="scripted", prompt="hi", max_tokens=0)
     assert (refused.value.code, refused.value.param) == ("bad_value", "max_tokens")
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.completions.create(model="scripted", prompt=[1, 2])
+    assert (refused.value.code, refused.value.param) == ("bad_value", "prompt")
+    with pytest.raises(openai.BadRequestError, match="POST /v1/systemone"):
+        client.completions.create(model="scripted-decide", prompt="hi")
+    form: Any = {"response_format": {"type": "json_object"}, "reasoning_effort": "low"}
+    formed = client.completions.with_raw_response.create(model="scripted", prompt="hi", extra_body=form)
+    assert orjson.loads(formed.parse().choices[0].text)
+    assert "x-anex-ignored-params" not in formed.headers
     short = client.completions.create(model="scripted-fast", prompt="[[tokens 9]]", max_tokens=2)
     assert (short.choices[0].finish_reason, short.model) == ("length", "scripted")
 

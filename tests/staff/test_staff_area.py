@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from django.contrib import admin
 from django.core.management import call_command
@@ -50,6 +52,29 @@ def test_every_page_of_the_staff_area_opens(root, acme, server):
         if first is not None:
             page = root.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/{first.pk}/change/")
             assert page.status_code == 200, model
+
+
+def test_batches_and_files_are_found_by_the_ids_that_clients_know(root, acme):
+    batch, other = (batches.make(scenes.running(acme)) for _ in range(2))
+    assert "/admin/jobs/batch/" in (home := root.get("/admin/").content.decode())
+    assert "/admin/jobs/file/" in home
+    wire_ids = {"batch": f"batch_{batch.pk.hex}", "file": f"file-{batch.input.file.pk.hex}"}
+    for searched, page, shown in (
+        ("batch", "batch", "batch"),
+        ("file", "batch", "batch"),
+        ("file", "file", "file"),
+        ("batch", "job", None),
+    ):
+        answer = root.get(f"/admin/jobs/{page}/", {"q": wire_ids[searched]})
+        assert answer.context["cl"].result_count == 1, (searched, page)
+        assert shown is None or wire_ids[shown] in answer.content.decode()
+    html = root.get("/admin/jobs/batch/").content.decode()
+    assert "Batchs" not in html
+    assert html.count(scenes.MODEL) >= 2
+    assert str(other.pk) not in re.sub(r"href=\S+|value=\S+", "", html)
+    page = root.get(f"/admin/jobs/batch/{batch.pk}/change/").content.decode()
+    assert scenes.MODEL in page
+    assert "+00:00" not in page
 
 
 def test_nothing_can_be_added_edited_or_deleted_by_hand(root, acme):

@@ -40,6 +40,7 @@ def new(request: HttpRequest, member: Member) -> HttpResponse:
     context = {
         "form": form,
         "offers": offered,
+        "sells_hour": any(offer.hour_percent for offer in offered),
         "chosen": form["model"].value(),
         "balance": balances.get(member.organization.pk),
         "may_add_credits": member.may(Action.MANAGE_BILLING) and gateways.configured() is not None,

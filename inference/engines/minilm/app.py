@@ -21,7 +21,8 @@ from inference.requests import decision_answers, decisions
 EMBED_ID = "minilm-l6-v2"
 DECIDE_ID = "minilm-decide"
 _BODY_BYTES = 4 * 1024 * 1024
-_MOST_INPUTS = 128
+# As many as a request may bring on any surface.
+_MOST_INPUTS = 2048
 _SPECIAL_TOKENS = 2
 
 Answerer = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -83,7 +84,11 @@ class App:
             raise Refusal("input must be a text that is not empty.", param="input")
         ids = self._encoder.ids(text)
         if (count := len(ids) + _SPECIAL_TOKENS) > (most := self._embedding.context_tokens):
-            raise Refusal(f"The input has {count} tokens: the model reads at most {most}.", param="input")
+            raise Refusal(
+                f"This model's maximum context length is {most} tokens. However, your prompt contains {count} input "
+                "tokens. Please reduce the length of the input.",
+                param="input",
+            )
         return ids
 
     def _decide(self, request: Mapping[str, Any]) -> dict[str, Any]:

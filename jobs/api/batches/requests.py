@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from anex.core.errors import InvalidRequest, WrongMediaType
-from inference.refusals import expected, row_error
+from anex.core.errors import InvalidRequest
+from inference.refusals import expected
 from inference.requests import bodies
 from inference.requests.profiles import V1
-from jobs.api.openai import read_limit
+from jobs.api.openai import read_body, read_limit
 from jobs.services.batches import ENDPOINTS, Asked
 from jobs.urgency import WINDOWS
 
@@ -19,12 +19,7 @@ _MOST_PAIRS, _MOST_KEY, _MOST_VALUE = 16, 64, 512
 
 def read_create(content_type: str, raw: bytes) -> Asked:
     """What a body asks for; a null field counts as left out. WrongMediaType for one that says it is not JSON."""
-    if content_type.partition(";")[0].strip().lower() not in ("", "application/json"):
-        raise WrongMediaType("Send the batch as application/json.")
-    body = bodies.decode(raw, profile=V1)
-    for name, value in body.items():
-        if name not in _FIELDS and value is not None:
-            raise bodies.refused(row_error("unknown_parameter", name[:64]), V1)
+    body = read_body(content_type, raw, _FIELDS)
     file_id, endpoint, window = (_text(body, name) for name in _FIELDS[:3])
     if endpoint not in ENDPOINTS:
         raise InvalidRequest(f"endpoint must be one of {', '.join(ENDPOINTS)}.", param="endpoint")

@@ -11,6 +11,7 @@ import pytest
 
 from anex.core.errors import Unavailable
 from inference import catalogue
+from inference.backends.overflow import read_overflow
 from inference.catalogue.weights import locate
 from inference.counting import hf
 from inference.engines.minilm import conversion
@@ -65,10 +66,16 @@ def test_the_longest_text_is_read_and_one_token_more_is_refused(encoder: MiniLm)
     assert (status, body["usage"]["prompt_tokens"]) == (200, 256)
     status, body = embed(encoder, "word " * 255)
     assert (status, body["error"]["param"]) == (400, "input")
-    assert body["error"]["message"] == "The input has 257 tokens: the model reads at most 256."
+    assert body["error"]["message"] == (
+        "This model's maximum context length is 256 tokens. However, your prompt contains 257 input tokens. "
+        "Please reduce the length of the input."
+    )
+    overflow = read_overflow(status, body, context=256, field="input")
+    assert overflow is not None
+    assert (overflow.code, overflow.message.count("257")) == ("context_length_exceeded", 1)
 
 
-@pytest.mark.parametrize("given", ["", [], [""], 7, None, [["a"]], ["a"] * 129])
+@pytest.mark.parametrize("given", ["", [], [""], 7, None, [["a"]], ["a"] * 2049])
 def test_what_is_no_text_is_refused(encoder: MiniLm, given: object) -> None:
     assert embed(encoder, given)[0] == 400
 

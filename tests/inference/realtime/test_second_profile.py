@@ -197,6 +197,9 @@ def test_media_comes_by_url_alone() -> None:
     with pytest.raises(AnexError) as refused:
         read("scripted-media", messages=picture("data:image/png;base64,iVBORw0KGgo="))
     assert (refused.value.code, refused.value.param) == ("bad_value", "messages[0].content[0]")
+    with pytest.raises(AnexError) as refused:
+        read("scripted-media", messages=picture("http://a.example/a.png"))
+    assert refused.value.message.endswith("image_url.url must be an https:// URL")
 
 
 def test_embeddings_take_more_texts_and_no_token_ids() -> None:

@@ -10,7 +10,7 @@ import pytest
 from accounts.models import Organization
 from anex.core.actors import system
 from inference.backends import registry
-from jobs.run import claims
+from jobs.run import claims, rows
 from jobs.run.claims import Claim
 from jobs.run.pump import Pump
 from tests.factories import grant_credits
@@ -104,16 +104,16 @@ def test_rows_with_the_same_system_prompt_are_neighbours_and_the_result_is_in_or
 ) -> None:
     pump = Pump(region="world", lease_seconds=5)
     systems = ["You are terse.", "You are kind.", "You are odd."]
-    rows = []
+    asked_rows = []
     for row in range(12):
         line = json.loads(chat_line(f"row-{row}", f"{row}"))
         line["body"]["messages"].insert(0, {"role": "system", "content": systems[row % 3]})
-        rows.append(json.dumps(line))
+        asked_rows.append(json.dumps(line))
     (server,) = registry.live("world")
     one_by_one = {"base_url": server.base_url, "served_name": "scripted", "concurrency": 1}
     registry.configure(model_id="scripted", **one_by_one, actor=system("test"))  # type: ignore[arg-type]
     pump.start()
-    job = wait_for(submit(acme, "\n".join(rows).encode()), "cost_ready")
+    job = wait_for(submit(acme, "\n".join(asked_rows).encode()), "cost_ready")
     approve(job)
     pump.ring()
     job = wait_for(job, "done")
@@ -122,3 +122,14 @@ def test_rows_with_the_same_system_prompt_are_neighbours_and_the_result_is_in_or
     assert (len(groups), changes) == (12, 2)
     pump.stop()
     assert [line["custom_id"] for line in result(job)] == [f"row-{row}" for row in range(12)]
+
+
+@pytest.mark.parametrize("asked", [{"input": "hi"}, {"input": [{"role": "user", "content": "hi"}]}])
+def test_rows_of_another_protocol_begin_with_their_instructions(asked: dict[str, object]) -> None:
+    lines = [
+        json.dumps({"custom_id": f"{row}", "body": {"model": "m", **asked, "user": f"{row}", "instructions": text}})
+        for row, text in enumerate(["kind", "terse", "kind"])
+    ]
+    starts = [rows._prompt_start(line.encode()) for line in lines]
+    assert starts[0] == starts[2] != starts[1]
+    assert rows._prompt_start(b'{"body": {"prompt": "hi"}}').startswith(b'"prompt"')

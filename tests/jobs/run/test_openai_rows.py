@@ -57,6 +57,12 @@ def test_a_named_cap_that_does_not_fit_fails_the_batch_naming_the_row(acme: Orga
     )
 
 
+def test_a_cap_that_does_not_fit_is_named_as_its_protocol_does(acme: Organization, served: None) -> None:
+    body = {"model": "scripted", "input": "word " * (CONTEXT - 106), "max_output_tokens": 101}
+    asked = {"custom_id": "b", "method": "POST", "url": "/v1/responses", "body": body}
+    assert reason(validate(batch(acme, json.dumps(asked)))).endswith("Shorten the row or lower its max_output_tokens.")
+
+
 def test_every_row_is_answered_within_its_own_cap_and_settings(acme: Organization, engine: Any, pump: Pump) -> None:
     job = batch(
         acme,

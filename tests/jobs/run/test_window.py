@@ -275,3 +275,30 @@ def test_no_new_row_is_let_in_while_too_many_are_not_durable() -> None:
         assert await settled(new)
 
     run(steps())
+
+
+def test_a_row_that_is_sent_again_does_not_wait_for_rows_that_wait_for_what_it_fetched() -> None:
+    async def steps() -> None:
+        window = window_of(server(concurrency=2), max_bytes=10)
+        later = await taken(window, 8)
+        later.leave()
+
+        async def fetch() -> None:
+            async with window.fetching(JOB):
+                pass
+
+        with window.holding(20), window.retrying():
+            fetching = asyncio.create_task(fetch())
+            assert not await settled(fetching)
+            again = await asyncio.wait_for(window.acquire(5, again=True), 5)
+            assert again
+            again.release()
+        assert await settled(fetching)
+        new = asyncio.create_task(window.acquire(3))
+        assert not await settled(new)
+        assert await later.come_back(halted=lambda: False)
+        assert not await settled(new)
+        later.release()
+        assert await settled(new)
+
+    run(steps())

@@ -29,3 +29,17 @@ def test_a_file_goes_to_the_target_and_the_input_is_ready(api, content):
     assert answer.status_code == 204
     assert api.get(f"/batch/v1/inputs/{uuid.UUID(created['id'])}").json()["status"] == "ready"
     assert store().read(created["fields"]["key"]) == content
+
+
+def test_a_picture_goes_to_its_target_and_is_read_by_its_url_alone(api, web: Web):
+    upload = api.post("/v1/uploads", {"content_type": "image/png"}, content_type="application/json").json()
+    url = upload["read_url"].replace("https://", "http://")
+    assert requests.get(url, timeout=30).status_code == 404
+    for content, status in ((b"x" * (upload["max_bytes"] + 1), 400), (b"picture", 204)):
+        answer = requests.post(
+            upload["upload_url"], data=upload["fields"], files={"file": ("a.png", content)}, timeout=30
+        )
+        assert answer.status_code == status
+    assert requests.get(url, timeout=30).content == b"picture"
+    forged = requests.get(url.replace("signature=", "signature=x"), timeout=30)
+    assert (forged.status_code, forged.json()["error"]["code"]) == (404, "not_found")

@@ -138,7 +138,13 @@ def test_delivered_thinking_is_paid_for_though_the_promise_is_broken(body: dict[
 
 @pytest.mark.parametrize(
     "pieces",
-    [['{"n":', "1}"], ["``", "`json\n", '{"n":1}', "\n```"], ['\n {"n"', ":1} That is", " it."], ['```\n{"n":1}```']],
+    [
+        ['{"n":', "1}"],
+        ["``", "`json\n", '{"n":1}', "\n```"],
+        ['\n {"n"', ":1} That is", " it."],
+        ['```\n{"n":1}```'],
+        ["```json {", '"n":1} ```'],
+    ],
 )
 @pytest.mark.parametrize("stream", [True, False])
 def test_object_is_sent_alone(pieces: list[str], stream: bool) -> None:

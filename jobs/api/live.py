@@ -4,13 +4,16 @@ from typing import Any
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
 from jobs.api import requests
-from jobs.api.endpoint import JOB_ID, Endpoint, answers
+from jobs.api.endpoint import JOB_ID, Endpoint
+from jobs.api.errors import refusals
 from jobs.run import live
+
+LINES = "text/plain"
 
 
 class RowsAfterSerializer(serializers.Serializer[Any]):
@@ -31,7 +34,7 @@ class RowsView(Endpoint):
         description="Lines of the result in input order, as JSON Lines, up to the first that is not finished; "
         "some megabytes at a time. `X-Next-After` says where to go on; where it is what was asked, nothing is new.",
         parameters=[JOB_ID, RowsAfterSerializer],
-        responses=answers(200, OpenApiTypes.STR, "The lines, or none.", 404, 410, 421),
+        responses={(200, LINES): OpenApiResponse(OpenApiTypes.STR, "The lines, or none."), **refusals(404, 410, 421)},
     )
     def get(self, request: Request, id: str) -> HttpResponse:
         """The finished rows behind the first `after` ones."""
@@ -40,4 +43,4 @@ class RowsView(Endpoint):
         after = asked.validated_data["after"]
         rows = live.finished(organization_id=self.caller.organization_id, job_id=requests.job_id(id), after=after)
         headers = {"X-Next-After": str(rows.after)}
-        return HttpResponse(rows.lines, content_type="application/x-ndjson", headers=headers)
+        return HttpResponse(rows.lines, content_type=f"{LINES}; charset=utf-8", headers=headers)

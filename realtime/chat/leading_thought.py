@@ -13,7 +13,9 @@ class LeadingThought:
     """
 
     def __init__(self) -> None:
-        self._held = ""
+        self._held: list[str] = []
+        # What may hold the block's end, once it is open.
+        self._tail: str | None = None
         self._closed = False
         self.is_over = False
 
@@ -23,20 +25,30 @@ class LeadingThought:
             return "", text
         if self._closed:
             return "", self._trim(text)
-        self._held += text
-        found = self._held.lstrip()
-        if _OPEN.startswith(found[: len(_OPEN)]):
-            thought, closed, rest = found.removeprefix(_OPEN).partition(_CLOSE)
-            if not closed:
-                return "", ""
-            self._held, self._closed = "", True
-            return thought.strip("\n"), self._trim(rest)
-        return "", self.end()
+        self._held.append(text)
+        if self._tail is not None:
+            self._tail = self._tail[1 - len(_CLOSE) :] + text
+        else:
+            found = self._block()
+            if not found.startswith(_OPEN):
+                return "", "" if _OPEN.startswith(found) else self.end()
+            self._tail = found
+        if _CLOSE not in self._tail:
+            return "", ""
+        thought, _, rest = self._block().removeprefix(_OPEN).partition(_CLOSE)
+        self._held.clear()
+        self._closed = True
+        return thought.strip("\n"), self._trim(rest)
 
     def end(self) -> str:
         """The text that is still held back."""
-        held, self._held, self.is_over = self._held, "", True
+        held = "".join(self._held)
+        self._held.clear()
+        self.is_over = True
         return held
+
+    def _block(self) -> str:
+        return "".join(self._held).lstrip()
 
     def _trim(self, text: str) -> str:
         """The text after the block without the lines between."""

@@ -40,7 +40,7 @@ def test_finished_chunks_are_read_in_order_and_nothing_behind_the_first_open_one
     finish(job, 0, range(25, 50))
     answer = read(api, job, 48)
     assert answer.content.split() == [b"0-48", b"0-49", *(b"1-%d" % row for row in range(50))]
-    assert (answer["Content-Type"], answer["X-Next-After"]) == ("application/x-ndjson", "100")
+    assert (answer["Content-Type"], answer["X-Next-After"]) == ("text/plain; charset=utf-8", "100")
     assert read(api, job, 100).content == b""
 
 

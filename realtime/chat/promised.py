@@ -161,7 +161,7 @@ class Promised:
                 thought = self._reader.reasoning_tokens() or self._share(_THOUGHT)
                 self.owed = replace(told, output_tokens=min(told.output_tokens, thought))
         # What was charged has used its idempotency key.
-        error.extra |= {"charged": "refunded"} if self.owed is None else {"charged": "stands", "retry": "new_key"}
+        error.extra |= {"charged": "refunded"} if self.owed is None else {"charged": "stands"}
         return error
 
 

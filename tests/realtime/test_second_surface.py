@@ -114,7 +114,7 @@ def test_forced_call_that_is_not_made_is_422_and_pays_for_delivered_thinking(sur
         "type": "invalid_request_error",
         "code": "tool_choice_unmet",
         "param": "tool_choice",
-        "retry": "no",
+        "retry": "new_key",
         "charged": "refunded",
         "idempotency_key": error["idempotency_key"],
     }

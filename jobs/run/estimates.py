@@ -85,11 +85,20 @@ def finish_sample(job_id: UUID) -> None:
         except Misfit as misfit:
             problem = Problem(misfit.code, 0, misfit.message)
         else:
-            if price_cards.within(job.model_id, job.completion_window) is not None:
+            unsold = not_offered(job)
+            if unsold is None:
                 quote(job_id, output_cap=sizes.output_cap, sample=(lengths, sizes))
                 return
-            problem = Problem("model_not_offered", 0, f"The model {job.model_id} is no longer offered.")
+            problem = unsold
     fail_estimate(job_id, storage.store(job.region), problem)
+
+
+def not_offered(job: Job) -> Problem | None:
+    """What is wrong with a job whose model is not sold any more, or not within its window; None where it is."""
+    if price_cards.within(job.model_id, job.completion_window) is not None:
+        return None
+    within = f" with completion_window {job.completion_window}" if price_cards.current(job.model_id) else ""
+    return Problem("model_not_offered", 0, f"The model {job.model_id} is no longer offered{within}.")
 
 
 def _measured(job: Job) -> list[Length]:

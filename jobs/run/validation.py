@@ -34,9 +34,8 @@ from jobs.tolerance import SAMPLE_ROWS
 
 def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
     """Check a job's input; the job moves on to its estimate, or fails naming the line. Raises Interrupted."""
-    if not _start(claim) or not selection.give_own_input(claim, go_on=go_on):
-        return
-    if not conversion.give_rows(claim, go_on=go_on):
+    begun = _start(claim) and selection.give_own_input(claim, go_on=go_on)
+    if not begun or not conversion.give_rows(claim, go_on=go_on):
         return
     context = load(claim.job_id)
     scope = _scope(context)
@@ -61,6 +60,8 @@ def validate(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> None:
     except (ObjectChanged, ObjectMissing):
         gone = Problem("input_gone", 0, "The input file was replaced or deleted after it was uploaded.")
         checked = Checked(problems=[gone])
+    if not checked.problems and (unsold := estimates.not_offered(Job.objects.get(pk=claim.job_id))):
+        checked.problems.append(unsold)
     if checked.problems:
         fail_before_approval(claim, context.store, checked.problems)
         return

@@ -1,11 +1,14 @@
 """How soon a job runs, and what that costs: completion windows and priorities."""
 
+import msgspec
 import pytest
 
 from accounts.models import Organization
+from billing import price_cards
 from jobs.models import Job
 from jobs.run import claims
 from jobs.run.claims import Claim, Rank
+from jobs.selectors import contents
 from jobs.selectors import jobs as reads
 from tests.factories import grant_credits
 from tests.jobs.run.driver import HandLease, approve, chat_line, submit, validate
@@ -54,3 +57,16 @@ def test_a_shorter_window_is_quoted_at_its_percentage(acme: Organization) -> Non
     assert (usual.quote_cents, hour.quote_cents) == (5, 7)
     assert (usual.prices or {})["text"]["output"] * 3 == (hour.prices or {})["text"]["output"] * 2
     assert (reads.price_percent(usual), reads.price_percent(hour)) == (100, 150)
+
+
+def test_a_window_that_is_withdrawn_before_the_quote_ends_the_job_in_words(
+    acme: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = price_cards.current("scripted")
+    assert card
+    job = submit(acme, lines(1), **HOUR)
+    monkeypatch.setattr("billing.price_cards.current", lambda _: msgspec.structs.replace(card, windows={}))
+    assert validate(job).status == "failed"
+    told = contents.failure(job)
+    assert told
+    assert "no longer offered with completion_window 1h" in told.reason

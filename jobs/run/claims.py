@@ -83,10 +83,11 @@ MAY_RUN = """CASE c.kind
 # Chunks that are looked at, of a job and of all: as many workers can claim at the same moment.
 OF_A_JOB, OF_ALL = 8, 32
 # Of each job that may run the first free chunks; the organization that has the fewest chunks in hand for its share is
-# next, and of its jobs of that share those of the highest priority. What is locked is looked at once more.
+# next, and of its jobs of that share those of the highest priority. What is locked is looked at once more: where it has
+# changed hands since, its new holder may be unknown to this statement, so the holder must be the one that was judged.
 CLAIM = f"""
 WITH near AS MATERIALIZED (
-    SELECT c.id,
+    SELECT c.id, c.epoch,
            (SELECT count(*) FROM jobs_chunk h JOIN jobs_job k ON k.id = h.job_id
             WHERE h.epoch IS NOT NULL AND NOT h.closed AND k.organization_id = j.organization_id)::float / j.share
            AS of_organization,
@@ -95,7 +96,7 @@ WITH near AS MATERIALIZED (
             WHERE h.epoch IS NOT NULL AND NOT h.closed AND h.job_id = j.id) AS of_job
     FROM jobs_job j
     CROSS JOIN LATERAL (
-        SELECT c.id, c.kind, c.index FROM jobs_chunk c LEFT JOIN jobs_worker w ON w.id = c.epoch
+        SELECT c.id, c.epoch, c.kind, c.index FROM jobs_chunk c LEFT JOIN jobs_worker w ON w.id = c.epoch
         WHERE c.job_id = j.id AND NOT c.closed AND c.kind = ANY(%(kinds)s) AND {FREE}
         ORDER BY c.index LIMIT {OF_A_JOB}
     ) c
@@ -113,8 +114,7 @@ WITH near AS MATERIALIZED (
     FROM near
     JOIN jobs_chunk c ON c.id = near.id
     JOIN jobs_job j ON j.id = c.job_id
-    LEFT JOIN jobs_worker w ON w.id = c.epoch
-    WHERE NOT c.closed AND {FREE} AND {MAY_RUN}
+    WHERE NOT c.closed AND c.epoch IS NOT DISTINCT FROM near.epoch AND {MAY_RUN}
     ORDER BY near.of_organization, near.in_line, near.of_job, c.index, j.created_at
     LIMIT %(limit)s
     FOR UPDATE OF c SKIP LOCKED

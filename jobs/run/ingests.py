@@ -21,7 +21,7 @@ from anex.core.errors import AnexError, TooLarge
 from jobs import storage
 from jobs.models import Ingest, Input
 from jobs.run import callbacks
-from jobs.run.claims import FREE, Interrupted
+from jobs.run.claims import FREE, OF_ALL, Interrupted
 from jobs.run.lease import Lease
 from jobs.selectors import contents
 from jobs.selectors.contents import IngestFailure
@@ -42,9 +42,10 @@ MOST_ATTEMPTS = 20  # whatever became of them: workers that died included
 MOST_AT_ONCE = 2  # of one organization: sources that are slow on purpose delay nobody else
 OK, TOO_EARLY, TIMEOUT, THROTTLED, SERVER_ERRORS = 200, 425, 408, 429, 500
 
+# What is locked is looked at once more, as in `claims.CLAIM`.
 CLAIM = f"""
-WITH free AS (
-    SELECT c.id
+WITH near AS MATERIALIZED (
+    SELECT c.id, c.epoch, c.due_at
     FROM jobs_ingest c
     JOIN jobs_input i ON i.id = c.input_id
     LEFT JOIN jobs_worker w ON w.id = c.epoch
@@ -55,6 +56,13 @@ WITH free AS (
           WHERE NOT o.closed AND o.id <> c.id AND p.organization_id = i.organization_id
             AND v.heartbeat_at >= now() - %(lease)s * interval '1 second')
     ORDER BY c.due_at
+    LIMIT {OF_ALL}
+), free AS (
+    SELECT c.id
+    FROM near
+    JOIN jobs_ingest c ON c.id = near.id
+    WHERE NOT c.closed AND c.due_at <= %(now)s AND c.epoch IS NOT DISTINCT FROM near.epoch
+    ORDER BY near.due_at
     LIMIT 1
     FOR UPDATE OF c SKIP LOCKED
 )

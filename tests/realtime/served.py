@@ -11,12 +11,13 @@ import httpx
 import uvicorn
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.db import connection
+from django.db.models import OuterRef, Subquery
 from openai import OpenAI
 
 from accounts.models import Organization
 from anex.core.actors import system
 from anex.supervisor.valkey import free_port
-from billing.models import Account, UsageRecord
+from billing.models import Account, Hold, UsageRecord
 from inference.backends import registry
 from jobs.services import media
 from realtime.asgi import lifespan, routes
@@ -66,12 +67,13 @@ class Surface:
         return self.http.post("/v1/chat/completions", json=asked | body)
 
     def settled(self, records: int = 1) -> list[UsageRecord]:
-        """The usage records once so many are written and nothing is held."""
+        """The usage records, in the order of their admissions, once so many are written and nothing is held."""
         organization = Organization.objects.get(pk=self.key.caller.organization_id)
         until(lambda: UsageRecord.objects.filter(organization=organization).count() >= records)
         until(lambda: not Account.objects.get(organization=organization).in_flight)
         assert Account.objects.get(organization=organization).held_nano == 0
-        return list(UsageRecord.objects.filter(organization=organization).order_by("id"))
+        admitted = Hold.objects.filter(source=OuterRef("source")).values("id")
+        return list(UsageRecord.objects.filter(organization=organization).order_by(Subquery(admitted)))
 
 
 def until(holds: Callable[[], bool], seconds: float = 10) -> None:

@@ -118,6 +118,7 @@ def test_custom_tool_is_offered_and_called_as_one_on_the_second_surface(surface:
         assert call.id.startswith("ctc_")
     talk += [call.to_dict(), {"type": "custom_tool_call_output", "call_id": call.call_id, "output": "It printed 1."}]
     told = client.responses.create(model="scripted", input=talk, tools=[tool])
+    client.close()
     assert "It printed 1." in told.output_text
 
 

@@ -1,17 +1,9 @@
 // Tools, objects, thinking, pictures, errors and aborted streams.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { APICallError, Output, generateObject, generateText, isStepCount, streamObject, streamText, tool } from "ai";
-import { z } from "zod";
+import { APICallError, generateObject, generateText, isStepCount, streamText } from "ai";
 import { anex, mediaModel, model } from "./client.mjs";
-
-const weather = tool({
-  description: "The weather of a city.",
-  inputSchema: z.object({ city: z.string() }),
-  execute: async ({ city }) => `Sunny in ${city}.`,
-});
-const prompt = 'What is the weather in "Paris"?';
-const River = z.object({ name: z.string(), length: z.number().int(), countries: z.array(z.string()) });
+import { prompt, weather } from "./rivers.mjs";
 
 test("a tool is run and its result told, whole and streamed", async () => {
   const asked = { model, prompt, tools: { get_weather: weather }, stopWhen: isStepCount(3) };
@@ -22,31 +14,9 @@ test("a tool is run and its result told, whole and streamed", async () => {
   assert.match((await Array.fromAsync(stream.textStream)).join(""), /Sunny in Paris\./);
 });
 
-test("toolChoice is kept", async () => {
-  const tools = { get_weather: tool({ inputSchema: z.object({ city: z.string() }) }) };
-  for (const [toolChoice, calls] of [
-    ["auto", 1],
-    ["required", 1],
-    [{ type: "tool", toolName: "get_weather" }, 1],
-    ["none", 0],
-  ]) {
-    const { toolCalls, text } = await generateText({ model, prompt, tools, toolChoice });
-    assert.equal(toolCalls.length, calls);
-    assert.equal(Boolean(text), !calls);
-  }
-});
-
-test("objects follow their schema, whole and streamed", async () => {
-  const asked = { model, prompt: 'Tell of "Rhine".', schema: River };
-  const { object } = await generateObject(asked);
-  assert.equal(object.name, "Rhine");
-  const stream = streamObject(asked);
-  await Array.fromAsync(stream.partialObjectStream);
-  assert.deepEqual(await stream.object, object);
-  const { schema, ...rest } = asked;
-  assert.deepEqual((await generateText({ ...rest, output: Output.object({ schema }) })).output, object);
-  const free = await generateObject({ model, prompt: "Anything.", output: "no-schema" });
-  assert.equal(typeof free.object, "object");
+test("an object without a schema is an object", async () => {
+  const { object } = await generateObject({ model, prompt: "Anything.", output: "no-schema" });
+  assert.equal(typeof object, "object");
 });
 
 test("thinking is told apart", async () => {

@@ -5,7 +5,7 @@ Nothing is stored, so what names a stored thing is refused.
 
 from typing import Any, Final
 
-from inference.refusals import expected, row_error
+from inference.refusals import row_error
 from inference.requests.response_items import Conversation
 from inference.requests.translation import Translated, shared
 
@@ -101,8 +101,8 @@ def _reasoning(reasoning: object) -> dict[str, Any]:
 
 def _logprobs(body: dict[str, Any]) -> dict[str, Any]:
     include, most = body.get("include"), body.get("top_logprobs")
-    if include is not None and not isinstance(include, list):
-        raise expected("an array of strings", include, "body.include")
+    if include is not None and not (isinstance(include, list) and all(isinstance(word, str) for word in include)):
+        raise row_error("wrong_type", "body.include", expected="an array of strings")
     if _LOGPROBS not in (include or ()) and (most is None or (type(most) is int and most == 0)):
         return {}
     return {"logprobs": True, "top_logprobs": most}

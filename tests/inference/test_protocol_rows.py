@@ -58,6 +58,7 @@ def test_completions_row_is_a_chat_and_its_answer_a_completion() -> None:
         ("/v1/responses", {"input": "hi", "max_output_tokens": 0}, "body.max_output_tokens"),
         ("/v1/responses", {"input": [{"role": "king", "content": "hi"}]}, "body.input[0].role"),
         ("/v1/responses", {"input": "hi", "stream": True}, "body.stream"),
+        ("/v1/responses", {"input": "hi", "include": [[None]]}, "body.include"),
         ("/v1/completions", {"prompt": ["a", "b"]}, "body.prompt"),
         ("/v1/completions", {"prompt": "hi", "echo": True}, "body.echo"),
     ],

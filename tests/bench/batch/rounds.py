@@ -125,8 +125,8 @@ def _wait(connection: psycopg.Connection, job_id: str, *, seconds: float) -> Non
         row = connection.execute("SELECT status FROM jobs_job WHERE id = %s", [job_id]).fetchone()
         assert row
         if row[0] == "done":
-            # Backends tell of what they wrote once a second.
-            time.sleep(1.2)
+            # Backends that are idle tell after ten seconds what they wrote.
+            time.sleep(11)
             return
         assert row[0] in ("in_progress", "finalizing"), row
         assert time.monotonic() < deadline, row

@@ -23,9 +23,7 @@ def platform() -> Iterator[tuple[Stack, Gate]]:
 
 @pytest.mark.slow
 def test_three_jobs_survive_every_fault_with_exact_books(platform: tuple[Stack, Gate]) -> None:
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")
-    print(chaos.play(*platform, seed, SHORT))
+    print(chaos.play(*platform, 44004242, SHORT))
 
 
 @pytest.mark.slow

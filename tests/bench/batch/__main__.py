@@ -59,7 +59,7 @@ def curve(stack: Stack, folder: Path, sizes: list[int]) -> list[Run]:
     runs = []
     for rows in sizes:
         path = write_rows(folder / f"{rows}.jsonl", rows)
-        run = run_job(stack, path, rows)
+        run = run_job(stack, path, rows, counts_writes=True)
         path.unlink()
         show(f"{rows:,} rows", run)
         print(

@@ -70,7 +70,7 @@ def main() -> int:
     """Run; the exit status."""
     parser = argparse.ArgumentParser(prog="make bench-beside", usage='make bench-beside ARGS="…"')
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--rows", type=int, default=100_000, help="of the long job")
+    parser.add_argument("--rows", type=int, default=300_000, help="of the long job")
     chosen = parser.parse_args()
     try:
         with tempfile.TemporaryDirectory(prefix="anex-beside-", dir="/var/tmp") as name:

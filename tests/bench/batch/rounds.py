@@ -19,6 +19,8 @@ from tests.stack import ROOT, Stack
 ANSWER_TOKENS: Final = 64
 CHATS: Final = {"model": "fake", "max_output_tokens": ANSWER_TOKENS}
 EMBEDDINGS: Final = {"model": "fake-narrow"}
+# When a backend of the database that is idle tells what it wrote, at the latest.
+IDLE_FLUSH_S: Final = 11
 _SENTENCE: Final = "Summarise the following support ticket in one sentence. The customer reports that exports fail. "
 _WRITTEN: Final = "SELECT sum(n_tup_ins), sum(n_tup_upd) FROM pg_stat_user_tables"
 _OUTCOME: Final = """
@@ -87,8 +89,10 @@ def run_floor(path: Path, upstream: int, concurrency: int) -> Run:
     return Run(found["rows"], found["seconds"], {"floor": found["cpu"]})
 
 
-def run_job(stack: Stack, path: Path, rows: int, order: Mapping[str, object] = CHATS) -> Run:
-    """The whole pipeline over a file, from approval to end."""
+def run_job(
+    stack: Stack, path: Path, rows: int, order: Mapping[str, object] = CHATS, *, counts_writes: bool = False
+) -> Run:
+    """The whole pipeline over a file, from approval to end; `counts_writes` waits until all of them are told."""
     created = stack.api("POST", "/inputs", {"format": "jsonl"})
     upload(created, path)
     job_id = stack.api("POST", "/jobs", {"input_id": created["id"], **order})["id"]
@@ -99,6 +103,7 @@ def run_job(stack: Stack, path: Path, rows: int, order: Mapping[str, object] = C
         stack.api("POST", f"/jobs/{job_id}/approve")
         _wait(connection, job_id, seconds=60 + rows / 100)
         used = {name: cpu - before[name] for name, cpu in _cpu(pids).items()}
+        time.sleep(IDLE_FLUSH_S if counts_writes else 0)
         written = _written(connection) - written
         answer = connection.execute(_OUTCOME, [job_id]).fetchone()
     assert answer
@@ -125,8 +130,6 @@ def _wait(connection: psycopg.Connection, job_id: str, *, seconds: float) -> Non
         row = connection.execute("SELECT status FROM jobs_job WHERE id = %s", [job_id]).fetchone()
         assert row
         if row[0] == "done":
-            # Backends that are idle tell after ten seconds what they wrote.
-            time.sleep(11)
             return
         assert row[0] in ("in_progress", "finalizing"), row
         assert time.monotonic() < deadline, row

@@ -46,7 +46,7 @@ def run(
     for size in rows:
         path = write(folder / "rows.jsonl", size)
         print(f"{order['model']}, {size:,} rows, {path.stat().st_size / 1e6:,.0f} MB", flush=True)
-        found = run_job(stack, path, size, order)
+        found = run_job(stack, path, size, order, counts_writes=True)
         shares = ", ".join(f"{process} {found.cpu_per_row(process):.0f}" for process in found.cpu)
         print(
             f"  {found.rate:,.0f} rows/s in {found.seconds:,.1f} s; µs of CPU per row: {shares}\n"

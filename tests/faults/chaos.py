@@ -228,7 +228,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first", type=int, default=1)
-    parser.add_argument("--rows", type=int, default=Shape.rows)
+    parser.add_argument("--rows", type=int, default=Shape().rows)
     chosen = parser.parse_args()
     shape, failed = Shape(rows=chosen.rows), []
     for seed in range(chosen.first, chosen.first + chosen.seeds):

@@ -1,7 +1,7 @@
 // What both providers answer alike: the compatible one, which speaks chat, and the default one, which speaks Responses.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Output, generateObject, generateText, streamObject, tool } from "ai";
+import { Output, generateObject, generateText, streamObject, streamText, tool } from "ai";
 import { z } from "zod";
 import { model as chat, responses } from "./client.mjs";
 import { River, prompt } from "./rivers.mjs";
@@ -30,5 +30,19 @@ for (const [name, model] of Object.entries({ chat, responses })) {
     assert.deepEqual(await stream.object, object);
     const { schema, ...rest } = asked;
     assert.deepEqual((await generateText({ ...rest, output: Output.object({ schema }) })).output, object);
+  });
+
+  test(`an answer of ${name} that breaks off is an error of the stream`, async () => {
+    const errors = [];
+    const stream = streamText({
+      model,
+      prompt: "[[tokens 30]] [[cut]]",
+      maxRetries: 0,
+      onError: ({ error }) => errors.push(error),
+    });
+    const parts = await Array.fromAsync(stream.fullStream);
+    assert.ok(parts.some((part) => part.type === "text-delta"));
+    assert.ok(parts.some((part) => part.type === "error"));
+    assert.equal(errors.length, 1);
   });
 }

@@ -56,16 +56,3 @@ test("a loop with a custom tool needs store: false, and is refused by name witho
     return true;
   });
 });
-
-test("an answer that breaks off is an error of the stream", async () => {
-  const errors = [];
-  const stream = streamText({
-    model,
-    prompt: "[[tokens 30]] [[cut]]",
-    maxRetries: 0,
-    onError: ({ error }) => errors.push(error),
-  });
-  const parts = await Array.fromAsync(stream.fullStream);
-  assert.ok(parts.some((part) => part.type === "text-delta"));
-  assert.ok(errors.length);
-});

@@ -62,20 +62,6 @@ test("errors carry their status and are retried only where it can help", async (
   }
 });
 
-test("an answer that breaks off is an error of the stream", async () => {
-  const errors = [];
-  const stream = streamText({
-    model,
-    prompt: "[[tokens 30]] [[cut]]",
-    maxRetries: 0,
-    onError: ({ error }) => errors.push(error),
-  });
-  const parts = await Array.fromAsync(stream.fullStream);
-  assert.ok(parts.some((part) => part.type === "text-delta"));
-  assert.ok(parts.some((part) => part.type === "error"));
-  assert.equal(errors.length, 1);
-});
-
 test("aborted streams free their places", async () => {
   for (let round = 0; round < 2; round += 1) {
     const leaving = Array.from({ length: 8 }, async () => {

@@ -220,7 +220,7 @@ class Window:
                 loop.call_soon(self._wake)
                 return load
             if self._asked_meanwhile and not stands_behind:
-                self._wake()  # what is too large for now keeps nobody else from looking
+                self._wake()  # what finds no room keeps nobody else from looking
             future = loop.create_future()
             waiting.append(_Waiting(owner, future))
             stands_behind = False

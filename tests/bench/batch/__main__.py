@@ -7,16 +7,13 @@ when one is missed, 2 when the benchmark cannot run here. ARGS="--sizes 10000,10
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-from anex.supervisor.valkey import free_port
 from tests.bench.batch.rounds import Run, run_floor, run_job, write_rows
-from tests.bench.gateway import platform
-from tests.bench.gateway.processes import start
-from tests.bench.gateway.programs import Missing, compiled
+from tests.bench.batch.scene import scene
+from tests.bench.gateway.programs import Missing
 from tests.bench.gateway.report import Verdict
 from tests.stack import Stack
 
@@ -98,16 +95,11 @@ def main() -> int:
     """Run; the exit status."""
     chosen = options()
     try:
-        with tempfile.TemporaryDirectory(prefix="anex-batch-", dir="/var/tmp") as name:
-            folder, upstream = Path(name), free_port()
-            program = str(compiled("upstream"))
-            start([program, str(upstream)], log=folder / "upstream.log", port=upstream, seconds=10)
-            with platform.stack(folder, workers=chosen.workers) as stack:
-                platform.configure(stack, upstream, concurrency=chosen.concurrency)
-                print("processes:", ", ".join(f"{name} {pid}" for name, pid in stack.pids().items()), flush=True)
-                pairs = compare(stack, upstream, folder, chosen)
-                runs = curve(stack, folder, [int(size) for size in chosen.sizes.split(",") if size])
-            verdicts = judge(pairs, runs)
+        with scene(workers=chosen.workers, concurrency=chosen.concurrency) as (stack, upstream, folder):
+            print("processes:", ", ".join(f"{name} {pid}" for name, pid in stack.pids().items()), flush=True)
+            pairs = compare(stack, upstream, folder, chosen)
+            runs = curve(stack, folder, [int(size) for size in chosen.sizes.split(",") if size])
+        verdicts = judge(pairs, runs)
     except Missing as missing:
         print(missing, file=sys.stderr)
         return 2

@@ -8,17 +8,14 @@ import argparse
 import copy
 import json
 import sys
-import tempfile
 import threading
 from pathlib import Path
 from statistics import median
 from typing import Final
 
-from anex.supervisor.valkey import free_port
 from tests.bench.batch.rounds import Run, run_job, write_rows
-from tests.bench.gateway import platform
-from tests.bench.gateway.processes import start
-from tests.bench.gateway.programs import Missing, compiled
+from tests.bench.batch.scene import scene
+from tests.bench.gateway.programs import Missing
 from tests.bench.gateway.report import Verdict
 from tests.stack import Stack
 
@@ -73,13 +70,8 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=300_000, help="of the long job")
     chosen = parser.parse_args()
     try:
-        with tempfile.TemporaryDirectory(prefix="anex-beside-", dir="/var/tmp") as name:
-            folder, upstream = Path(name), free_port()
-            program = str(compiled("upstream"))
-            start([program, str(upstream)], log=folder / "upstream.log", port=upstream, seconds=10)
-            with platform.stack(folder, workers=1) as stack:
-                platform.configure(stack, upstream, concurrency=128)
-                alone, beside = compare(stack, folder, rounds=chosen.rounds, rows=chosen.rows)
+        with scene(workers=1, concurrency=128) as (stack, _, folder):
+            alone, beside = compare(stack, folder, rounds=chosen.rounds, rows=chosen.rows)
     except Missing as missing:
         print(missing, file=sys.stderr)
         return 2

@@ -9,15 +9,12 @@ memory is the largest of each process and its children. Prints figures beside ta
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from anex.supervisor.valkey import free_port
 from tests.bench.batch.rounds import CHATS, EMBEDDINGS, Run, run_job, write_rows, write_texts
-from tests.bench.gateway import platform
-from tests.bench.gateway.processes import start
-from tests.bench.gateway.programs import Missing, compiled
+from tests.bench.batch.scene import scene
+from tests.bench.gateway.programs import Missing
 from tests.bench.gateway.report import Verdict
 from tests.bench.memory import TARGET_MB, Watch
 from tests.stack import Stack
@@ -79,17 +76,12 @@ def main() -> int:
     """Run; the exit status."""
     chosen = options()
     try:
-        with tempfile.TemporaryDirectory(prefix="anex-scale-", dir="/var/tmp") as name:
-            folder, upstream = Path(name), free_port()
-            program = str(compiled("upstream"))
-            start([program, str(upstream)], log=folder / "upstream.log", port=upstream, seconds=10)
-            with platform.stack(folder, workers=chosen.workers) as stack:
-                platform.configure(stack, upstream, concurrency=chosen.concurrency)
-                watch = Watch(stack.pids())
-                watch.start()
-                chats = run(stack, folder, write_rows, CHATS, chosen.chats)
-                texts = run(stack, folder, write_texts, EMBEDDINGS, chosen.texts)
-                watch.stopped = True
+        with scene(workers=chosen.workers, concurrency=chosen.concurrency) as (stack, _, folder):
+            watch = Watch(stack.pids())
+            watch.start()
+            chats = run(stack, folder, write_rows, CHATS, chosen.chats)
+            texts = run(stack, folder, write_texts, EMBEDDINGS, chosen.texts)
+            watch.stopped = True
     except Missing as missing:
         print(missing, file=sys.stderr)
         return 2

@@ -3,7 +3,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from anex.console.views import auto_approve, dashboard, jobs, keys, submit, webhook_log, webhooks
+from anex.console.views import auto_approve, dashboard, jobs, keys, submit, theme, webhook_log, webhooks
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="dashboard"), name="home"),
@@ -41,4 +41,5 @@ urlpatterns = [
     path("webhooks/<uuid:endpoint_id>/test", webhook_log.send_test, name="webhook_test"),
     path("webhooks/deliveries/<uuid:delivery_id>", webhook_log.delivery_page, name="webhook_delivery"),
     path("webhooks/deliveries/<uuid:delivery_id>/resend", webhook_log.resend, name="webhook_resend"),
+    path("theme", theme.choose, name="theme"),
 ]

@@ -72,6 +72,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "anex.console.context.maintenance",
                 "anex.console.context.member",
+                "anex.console.context.theme",
             ],
         },
     },

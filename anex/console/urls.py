@@ -3,7 +3,18 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from anex.console.views import auto_approve, dashboard, jobs, keys, playground, submit, theme, webhook_log, webhooks
+from anex.console.views import (
+    auto_approve,
+    dashboard,
+    jobs,
+    keys,
+    organization,
+    playground,
+    submit,
+    theme,
+    webhook_log,
+    webhooks,
+)
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="dashboard"), name="home"),
@@ -46,5 +57,7 @@ urlpatterns = [
     path("webhooks/<uuid:endpoint_id>/test", webhook_log.send_test, name="webhook_test"),
     path("webhooks/deliveries/<uuid:delivery_id>", webhook_log.delivery_page, name="webhook_delivery"),
     path("webhooks/deliveries/<uuid:delivery_id>/resend", webhook_log.resend, name="webhook_resend"),
+    path("settings", organization.settings_page, name="settings"),
+    path("settings/name", organization.rename, name="organization_rename"),
     path("theme", theme.choose, name="theme"),
 ]

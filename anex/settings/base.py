@@ -42,6 +42,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "anex.refusals.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "anex.compression.PageCompression",
     "anex.refusals.NulMiddleware",
     "anex.refusals.DatabaseAwayMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

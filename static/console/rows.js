@@ -72,6 +72,7 @@ function parsed(line) {
   }
 }
 
+const isBlank = (line) => line.every((byte) => byte <= 32);
 const hasMark = (bytes) => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 
 function checkLines(bytes) {
@@ -80,7 +81,8 @@ function checkLines(bytes) {
   let number = 0;
   for (const line of linesOf(bytes)) {
     number += 1;
-    if (number > LOOKED_AT || told.problems.length === MOST_PROBLEMS) break;
+    if (isBlank(line)) continue;
+    if (told.rows + told.problems.length === LOOKED_AT || told.problems.length === MOST_PROBLEMS) break;
     const { row, problem } = parsed(line);
     const wrong = problem || rowProblem(row, seen, told.url);
     if (wrong) {

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from anex.console.views import auto_approve, dashboard, jobs, keys, submit, webhook_log, webhooks
+from anex.console.views import auto_approve, dashboard, jobs, keys, playground, submit, webhook_log, webhooks
 
 urlpatterns = [
     path("dashboard", dashboard.dashboard, name="dashboard"),
@@ -27,6 +27,11 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/delete", jobs.job_delete, name="job_delete"),
     path("jobs/<uuid:job_id>/result", jobs.job_result, name="job_result"),
     path("jobs/<uuid:job_id>/errors", jobs.job_errors, name="job_errors"),
+    path("playground", playground.page, name="playground"),
+    path("playground/embeddings", playground.page, {"task": "embed"}, name="playground_embeddings"),
+    path("playground/decisions", playground.page, {"task": "decide"}, name="playground_decisions"),
+    path("playground/key", playground.key, name="playground_key"),
+    path("playground/requests/<str:request_id>", playground.bill, name="playground_bill"),
     path("webhooks", webhooks.endpoint_list, name="webhooks"),
     path("webhooks/new", webhooks.endpoint_create, name="webhook_create"),
     path("webhooks/<uuid:endpoint_id>", webhook_log.delivery_list, name="webhook_log"),

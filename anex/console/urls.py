@@ -1,12 +1,10 @@
 """Console paths of the pages that join apps."""
 
 from django.urls import path
-from django.views.generic import RedirectView
 
 from anex.console.views import auto_approve, dashboard, jobs, keys, playground, submit, theme, webhook_log, webhooks
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="dashboard"), name="home"),
     path("dashboard", dashboard.dashboard, name="dashboard"),
     path("dashboard/live", dashboard.dashboard_live, name="dashboard_live"),
     path("keys", keys.key_list, name="keys"),

@@ -227,6 +227,9 @@ if ANEX_STRIPE_SECRET_KEY:
 # A folder of models that are not part of the platform, and in it `prices` with what they cost: docs/add-a-model.md
 ANEX_MODELS_DIR = Path(_models) if (_models := env.str("ANEX_MODELS_DIR", default="")) else None
 
+# A folder of pages that only an operator can write (terms, privacy, support, a blog …): /docs/self-hosting
+ANEX_SITE_DIR = Path(_site) if (_site := env.str("ANEX_SITE_DIR", default="")) else None
+
 # Seconds without a heartbeat after which a worker's chunks may be claimed by another.
 ANEX_LEASE_SECONDS = env.float("ANEX_LEASE_SECONDS", default=30.0)
 

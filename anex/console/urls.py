@@ -2,7 +2,18 @@
 
 from django.urls import path
 
-from anex.console.views import auto_approve, dashboard, jobs, keys, playground, submit, theme, webhook_log, webhooks
+from anex.console.views import (
+    auto_approve,
+    dashboard,
+    jobs,
+    keys,
+    organization,
+    playground,
+    submit,
+    theme,
+    webhook_log,
+    webhooks,
+)
 
 urlpatterns = [
     path("dashboard", dashboard.dashboard, name="dashboard"),
@@ -47,5 +58,7 @@ urlpatterns = [
     path("webhooks/<uuid:endpoint_id>/test", webhook_log.send_test, name="webhook_test"),
     path("webhooks/deliveries/<uuid:delivery_id>", webhook_log.delivery_page, name="webhook_delivery"),
     path("webhooks/deliveries/<uuid:delivery_id>/resend", webhook_log.resend, name="webhook_resend"),
+    path("settings", organization.settings_page, name="settings"),
+    path("settings/name", organization.rename, name="organization_rename"),
     path("theme", theme.choose, name="theme"),
 ]

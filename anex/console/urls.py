@@ -3,7 +3,19 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from anex.console.views import auto_approve, dashboard, jobs, keys, playground, submit, theme, webhook_log, webhooks
+from anex.console.views import (
+    auto_approve,
+    dashboard,
+    job_list,
+    jobs,
+    keys,
+    playground,
+    results,
+    submit,
+    theme,
+    webhook_log,
+    webhooks,
+)
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="dashboard"), name="home"),
@@ -15,7 +27,7 @@ urlpatterns = [
     path("keys/<str:key_id>/rotate", keys.key_rotate, name="key_rotate"),
     path("keys/<str:key_id>/end-overlap", keys.key_end_overlap, name="key_end_overlap"),
     path("keys/<str:key_id>/revoke", keys.key_revoke, name="key_revoke"),
-    path("jobs", jobs.job_list, name="jobs"),
+    path("jobs", job_list.job_list, name="jobs"),
     path("jobs/auto-approve", auto_approve.auto_approve, name="auto_approve"),
     path("jobs/new", submit.new, name="job_new"),
     path("jobs/new/upload", submit.upload, name="job_upload"),
@@ -28,6 +40,8 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/retry", jobs.job_retry, name="job_retry"),
     path("jobs/<uuid:job_id>/delete", jobs.job_delete, name="job_delete"),
     path("jobs/<uuid:job_id>/result", jobs.job_result, name="job_result"),
+    path("jobs/<uuid:job_id>/results", results.results, name="job_results"),
+    path("jobs/<uuid:job_id>/results/<int:number>", results.result_row, name="job_result_row"),
     path("jobs/<uuid:job_id>/errors", jobs.job_errors, name="job_errors"),
     path("playground", playground.page, name="playground"),
     path("playground/embeddings", playground.page, {"task": "embed"}, name="playground_embeddings"),

@@ -1,7 +1,6 @@
 """Console paths of the pages that join apps."""
 
 from django.urls import path
-from django.views.generic import RedirectView
 
 from anex.console.views import (
     auto_approve,
@@ -18,7 +17,6 @@ from anex.console.views import (
 )
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="dashboard"), name="home"),
     path("dashboard", dashboard.dashboard, name="dashboard"),
     path("dashboard/live", dashboard.dashboard_live, name="dashboard_live"),
     path("keys", keys.key_list, name="keys"),
@@ -31,6 +29,9 @@ urlpatterns = [
     path("jobs/auto-approve", auto_approve.auto_approve, name="auto_approve"),
     path("jobs/new", submit.new, name="job_new"),
     path("jobs/new/upload", submit.upload, name="job_upload"),
+    path("jobs/new/file", submit.file_form, name="job_file"),
+    path("jobs/new/sample", submit.sample, name="job_sample"),
+    path("jobs/new/input/<uuid:input_id>", submit.input_state, name="job_input"),
     path("jobs/<uuid:job_id>", jobs.job_page, name="job"),
     path("jobs/<uuid:job_id>/live", jobs.job_live, name="job_live"),
     path("jobs/<uuid:job_id>/approve", jobs.job_approve, name="job_approve"),

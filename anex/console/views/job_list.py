@@ -35,6 +35,7 @@ def job_list(request: HttpRequest, member: Member) -> HttpResponse:
     context |= {
         "form": form,
         "query": urlencode(asked),
+        "more_filters": bool(asked.keys() - {"id", "status"}),
         "older": urlencode(asked | {"after": pages.encode(page.end)}) if page.end else "",
         "paged": after is not None,
         "waiting": jobs.waiting_count(member.organization.pk, batches=False),

@@ -41,14 +41,21 @@ def with_ceilings(now: datetime) -> list[LimitedKey]:
 
 
 def of(organization_id: UUID) -> list[ApiKey]:
-    """The organization's keys with their creators, active ones first, newest first."""
-    keys = ApiKey.objects.filter(organization_id=organization_id).select_related("created_by").order_by("-created_at")
+    """The organization's keys with their creators, active ones first, newest first; those of the playground are not
+    among them."""
+    listed = ApiKey.objects.filter(organization_id=organization_id, for_playground=False)
+    keys = listed.select_related("created_by").order_by("-created_at")
     return sorted(keys, key=lambda key: key.revoked_at is not None)
 
 
+def has_any(organization_id: UUID) -> bool:
+    """Whether `of` lists one."""
+    return ApiKey.objects.filter(organization_id=organization_id, for_playground=False).exists()
+
+
 def get(organization_id: UUID, key_id: str) -> ApiKey:
-    """One key of the organization; raises NotFound (404) for any other."""
-    key = ApiKey.objects.filter(pk=key_id, organization_id=organization_id).first()
+    """One of the keys that `of` lists; raises NotFound (404) for any other."""
+    key = ApiKey.objects.filter(pk=key_id, organization_id=organization_id, for_playground=False).first()
     if key is None:
         raise NotFound("There is no such key.")
     return key

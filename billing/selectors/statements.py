@@ -1,7 +1,7 @@
 """Monthly statements: where a month began, what happened by kind, where it ended."""
 
 from dataclasses import dataclass
-from datetime import UTC, date
+from datetime import UTC, date, timedelta
 from uuid import UUID
 
 from anex.core import clock
@@ -42,6 +42,11 @@ class Statement:
     parts: list[Part]
     closing_nano: int
     is_over: bool
+
+    @property
+    def last_day(self) -> date:
+        """The last day of the month."""
+        return date(self.first_day.year + self.first_day.month // 12, self.first_day.month % 12 + 1, 1) - timedelta(1)
 
     @property
     def due_nano(self) -> int:

@@ -66,11 +66,14 @@ def check_error_event(event: dict[str, Any], *, now: datetime) -> NoReturn:
 
 
 def retry_after_s(headers: Mapping[str, str], *, now: datetime) -> float | None:
-    """The wait a server asks for, in seconds: `retry-after-ms`, or Retry-After as seconds or an HTTP date."""
+    """The wait a server asks for, in seconds: `retry-after-ms`, or Retry-After as seconds or an HTTP date.
+
+    Names of headers are in lower case, or in any.
+    """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    value = headers.get("Retry-After")
+    value = headers.get("retry-after")
     seconds = _number(value)
     if seconds is not None or value is None:
         return seconds

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import lru_cache
 from io import BytesIO
 from types import TracebackType
 from typing import Self
@@ -12,15 +11,17 @@ import aiohttp
 
 from anex.core import clock
 from inference.backends.answers import Answer, check_status, read_answer
+from inference.backends.connections import (
+    CONNECT_TIMEOUT_S,
+    KEEP_ALIVE_S,
+    MOST_ANSWER_BYTES,
+    PIECE_BYTES,
+    Connections,
+)
 from inference.backends.faults import ServerFailed, ServerLost
 from inference.backends.registry import Server
 from inference.backends.usage import MOST_TOKENS
 
-CONNECT_TIMEOUT_S = 5.0
-MOST_ANSWER_BYTES = 64 * 1024 * 1024
-PIECE_BYTES = 1024 * 1024
-# Shorter than the 5 s after which vLLM closes an idle connection: no request is sent into a closing one.
-KEEP_ALIVE_S = 3.0
 # How long the end of a stream is waited for once all that matters was read.
 FINISH_S = 0.1
 
@@ -36,11 +37,13 @@ class Client:
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "anex"},
         )
+        self._connections = Connections()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._connections.close()
         await self._session.close()
 
     async def complete(
@@ -60,9 +63,11 @@ class Client:
         time-out, an answer too large or no JSON object) or ServerLost (nothing listens, or the connection ended before
         the answer did).
         """
-        status, raw = await self._post(server, path, body, timeout_s)
+        response = await self._connections.post(server, path, body, timeout_s=timeout_s)
+        if response.status != 200:
+            check_status(response.status, response.headers, now=clock.now())
         # Not in a thread: decoding holds the interpreter's lock, so the event loop would wait all the same.
-        return read_answer(status, raw, input_bound=input_bound, output_bound=output_bound)
+        return read_answer(response.status, response.read(), input_bound=input_bound, output_bound=output_bound)
 
     @asynccontextmanager
     async def stream(self, server: Server, path: str, body: bytes, *, silence_s: float) -> AsyncIterator["Stream"]:
@@ -92,14 +97,6 @@ class Client:
                 timeout=aiohttp.ClientTimeout(total=CONNECT_TIMEOUT_S),
             ) as response:
                 return response.status
-
-    async def _post(self, server: Server, path: str, body: bytes, timeout_s: float) -> tuple[int, bytes]:
-        with _Faults(timeout_s) as seen:
-            async with await self._request(server, path, body, _patience(timeout_s)) as response:
-                seen.answered = True
-                if response.status != 200:
-                    check_status(response.status, response.headers, now=clock.now())
-                return response.status, await _read(response)
 
     async def _request(
         self, server: Server, path: str, body: bytes, timeout: aiohttp.ClientTimeout
@@ -149,12 +146,6 @@ class Stream:
             async with asyncio.timeout(FINISH_S):
                 while await self._response.content.readany():
                     pass
-
-
-@lru_cache(16)
-def _patience(total_s: float) -> aiohttp.ClientTimeout:
-    # A limit of `connect` would set a timer for every request, also where a connection is at hand.
-    return aiohttp.ClientTimeout(total=total_s, sock_connect=CONNECT_TIMEOUT_S)
 
 
 class _Faults:

@@ -13,10 +13,10 @@ from anex.settings.base import BASE_DIR
 from tests.console import scenes
 from tests.factories import actor_of, add_member, grant_credits, make_key, make_organization, make_user
 
-WORK = ["view", "submit_job", "approve_job", "cancel_job", "download_result", "delete_data", "leave"]
+WORK = ["view", "submit_job", "approve_job", "cancel_job", "download_result", "delete_data", "use_playground", "leave"]
 MANAGING = ["create_key", "revoke_key", "manage_webhooks", "manage_billing", "manage_members"]
 OWNING = ["manage_owners", "read_audit"]
-SHUT = ["submit_job", "approve_job", "create_key"]
+SHUT = ["submit_job", "approve_job", "create_key", "use_playground"]
 
 CELLS = [("owner", action, True) for action in WORK + MANAGING + OWNING]
 CELLS += [("admin", action, action not in OWNING) for action in WORK + MANAGING + OWNING]

@@ -12,7 +12,7 @@ import pytest
 
 from anex.core.usage import Usage
 from anex.supervisor.valkey import free_port
-from inference.backends import client as client_module
+from inference.backends import connections
 from inference.backends.answers import read_answer
 from inference.backends.client import Client
 from inference.backends.faults import ServerFailed, ServerLost, Throttled
@@ -144,7 +144,7 @@ async def test_nobody_listening_is_a_lost_server_that_was_sent_nothing():
 
 
 async def test_connection_that_is_not_accepted_in_time_is_a_lost_server(monkeypatch):
-    monkeypatch.setattr(client_module, "CONNECT_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(connections, "CONNECT_TIMEOUT_S", 0.2)
     with socket.socket() as full, socket.socket() as first, socket.socket() as second:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -175,7 +175,7 @@ async def test_answer_that_is_not_http_is_a_failed_server():
 
 
 async def test_too_large_answer_is_a_failed_server(monkeypatch):
-    monkeypatch.setattr(client_module, "MOST_ANSWER_BYTES", 1000)
+    monkeypatch.setattr(connections, "MOST_ANSWER_BYTES", 1000)
     with answering(http(200, WHOLE)) as (port, _), pytest.raises(ServerFailed, match="larger"):
         await ask(port)
 

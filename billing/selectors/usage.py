@@ -1,6 +1,6 @@
 """Reads of usage: sums of what was settled, which are the ledger's charges; read by day, never by request."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -13,10 +13,21 @@ _COLUMNS = {"day": "day", "model": "model_id", "key": "key_id", "surface": "surf
 
 
 def rows(
-    organization_id: UUID, span: Span, by: tuple[str, ...] = DIMENSIONS, *, only: Only | None = None
+    organization_id: UUID,
+    span: Span,
+    by: tuple[str, ...] = DIMENSIONS,
+    *,
+    only: Only | None = None,
+    among: Sequence[str] | None = None,
 ) -> Iterator[Row]:
-    """Usage of the days by these dimensions, newest day first, the dearest first within it."""
-    for row in _grouped(organization_id, span, by, only).iterator():
+    """Usage of the days by these dimensions, newest day first, the dearest first within it.
+
+    `among` limits the last of the dimensions to some values.
+    """
+    found = _grouped(organization_id, span, by, only)
+    if among is not None:
+        found = found.filter(**{f"{_COLUMNS[by[-1]]}__in": among})
+    for row in found.iterator():
         yield _row(row)
 
 

@@ -44,7 +44,9 @@ def test_settings_and_commands_of_the_page_start_production(tmp_path: Path) -> N
         postgres.create_database("anex")
         valkey.start()
         told = settings_of_the_page(tmp_path, postgres.url(), valkey.url())
-        done = [run(line, told) for line in COMMANDS if line.startswith("python manage.py") and "createsuper" not in line]
+        done = [
+            run(line, told) for line in COMMANDS if line.startswith("python manage.py") and "createsuper" not in line
+        ]
         assert any("models, no problem found" in text for text in done)
         assert starts("python -m anex.serve --host 0.0.0.0 --port 8000", told)
     finally:
@@ -54,7 +56,9 @@ def test_settings_and_commands_of_the_page_start_production(tmp_path: Path) -> N
 
 def run(line: str, told: dict[str, str]) -> str:
     # Files are collected into the source, which the tests leave as it is.
-    words = [sys.executable, "-W", "ignore", *shlex.split(line)[1:]] + (["--dry-run"] if "collectstatic" in line else [])
+    words = [sys.executable, "-W", "ignore", *shlex.split(line)[1:]] + (
+        ["--dry-run"] if "collectstatic" in line else []
+    )
     done = subprocess.run(words, cwd=BASE_DIR, env=told, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -65,7 +69,12 @@ def starts(line: str, told: dict[str, str]) -> bool:
     assert line in COMMANDS
     words = shlex.split(line.replace("8000", str(free_port())))
     with subprocess.Popen(
-        [sys.executable, *words[1:]], cwd=BASE_DIR, env=told, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, *words[1:]],
+        cwd=BASE_DIR,
+        env=told,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     ) as process:
         assert process.stdout
         said = any("READY" in text for text in process.stdout)

@@ -6,7 +6,7 @@ Counted by address and by key (see anex/rates.py). ASGI, so that it stands in fr
 import hashlib
 from collections.abc import Iterator
 from ipaddress import IPv6Address, ip_address
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 import orjson
@@ -19,6 +19,9 @@ from anex.core.errors import TooManyRequests
 from anex.rates import Rates
 from anex.refusals import API_PATHS, OPENAI_PATHS
 
+# The price calculator reads and counts a text of anybody's.
+CALCULATOR: Final = "/pricing"
+_COUNTS: Final = parse("30 per minute")
 MESSAGE = "Requests arrive faster than they are accepted. Wait as long as Retry-After says."
 # Reference 003, RateLimitError.
 DETAIL = {"code": "rate_limit_exceeded", "message": MESSAGE, "type": "rate_limit_error"}
@@ -35,7 +38,8 @@ class RateLimit:
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Pass the request on, or answer 429."""
-        wait_s = self._wait_s(scope) if scope["type"] == "http" and scope["path"].startswith(API_PATHS) else 0
+        is_counted = scope["type"] == "http" and scope["path"].startswith((*API_PATHS, CALCULATOR))
+        wait_s = self._wait_s(scope) if is_counted else 0
         if wait_s:
             await _refuse(send, wait_s, is_openai=scope["path"].startswith(OPENAI_PATHS))
         else:
@@ -49,6 +53,10 @@ class RateLimit:
         return 0
 
     def _counted(self, scope: Scope) -> Iterator[tuple[RateLimitItem, str]]:
+        if scope["path"].startswith(CALCULATOR):
+            if scope["method"] == "POST":
+                yield _COUNTS, f"calculator:{client_address(scope)}"
+            return
         yield self._address_rate, f"address:{client_address(scope)}"
         # The whole credential and not the key's id in it, which is no secret: nobody uses up what is another's. Without
         # the scheme, whose case and distance are the client's to choose (`keys.authenticate`).

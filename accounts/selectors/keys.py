@@ -48,6 +48,11 @@ def of(organization_id: UUID) -> list[ApiKey]:
     return sorted(keys, key=lambda key: key.revoked_at is not None)
 
 
+def has_any(organization_id: UUID) -> bool:
+    """Whether `of` lists one."""
+    return ApiKey.objects.filter(organization_id=organization_id, for_playground=False).exists()
+
+
 def get(organization_id: UUID, key_id: str) -> ApiKey:
     """One of the keys that `of` lists; raises NotFound (404) for any other."""
     key = ApiKey.objects.filter(pk=key_id, organization_id=organization_id, for_playground=False).first()

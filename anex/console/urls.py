@@ -1,12 +1,10 @@
 """Console paths of the pages that join apps."""
 
 from django.urls import path
-from django.views.generic import RedirectView
 
-from anex.console.views import auto_approve, dashboard, jobs, keys, playground, submit, webhook_log, webhooks
+from anex.console.views import auto_approve, dashboard, jobs, keys, playground, submit, theme, webhook_log, webhooks
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="dashboard"), name="home"),
     path("dashboard", dashboard.dashboard, name="dashboard"),
     path("dashboard/live", dashboard.dashboard_live, name="dashboard_live"),
     path("keys", keys.key_list, name="keys"),
@@ -19,6 +17,9 @@ urlpatterns = [
     path("jobs/auto-approve", auto_approve.auto_approve, name="auto_approve"),
     path("jobs/new", submit.new, name="job_new"),
     path("jobs/new/upload", submit.upload, name="job_upload"),
+    path("jobs/new/file", submit.file_form, name="job_file"),
+    path("jobs/new/sample", submit.sample, name="job_sample"),
+    path("jobs/new/input/<uuid:input_id>", submit.input_state, name="job_input"),
     path("jobs/<uuid:job_id>", jobs.job_page, name="job"),
     path("jobs/<uuid:job_id>/live", jobs.job_live, name="job_live"),
     path("jobs/<uuid:job_id>/approve", jobs.job_approve, name="job_approve"),
@@ -46,4 +47,5 @@ urlpatterns = [
     path("webhooks/<uuid:endpoint_id>/test", webhook_log.send_test, name="webhook_test"),
     path("webhooks/deliveries/<uuid:delivery_id>", webhook_log.delivery_page, name="webhook_delivery"),
     path("webhooks/deliveries/<uuid:delivery_id>/resend", webhook_log.resend, name="webhook_resend"),
+    path("theme", theme.choose, name="theme"),
 ]

@@ -7,7 +7,7 @@ import numpy as np
 from jobs.run.checking import NOTHING, Integers
 from jobs.run.scope import Scope
 
-CHUNK_ROWS = 1024
+CHUNK_ROWS = 2048
 CHUNK_BYTES = 16 * 1024 * 1024
 CHUNK_OUTPUT_BYTES = 64 * 1024 * 1024
 # What a token, a number of a vector and an answered question take up in a result line, at most or nearly so.

@@ -24,7 +24,7 @@ REST_SECONDS = 5.0
 EASED_TO = 0.7
 EASE_SECONDS = 1.0
 # Rows that may be answered and not durable yet, beside those in flight: a sixteenth of a chunk, which a kill may lose.
-UNSETTLED_ROWS = 64
+UNSETTLED_ROWS = 128
 
 
 @dataclass(slots=True)

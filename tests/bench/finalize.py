@@ -25,7 +25,7 @@ from tests.bench.admission import own_database
 from tests.bench.gateway.report import Verdict
 from tests.stack import ROOT
 
-CHUNK, PART = 1024, 32
+CHUNK, PART = 2048, 64
 COST_NANO: Final = 1_000
 TARGET_MB: Final = 600
 TEXT: Final = "A ticket about exports that fail, which were tried again. "

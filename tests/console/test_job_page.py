@@ -70,7 +70,7 @@ def test_running_job_says_that_it_waits_for_a_server(ada, acme):
 
 def test_running_job_shows_progress_and_asks_for_more(ada, acme):
     html = page_of(ada, scenes.running(acme), "/live")
-    assert '<progress class="progress" max="1200" value="300"' in html
+    assert '<progress class="progress w-full" max="1200" value="300"' in html
     assert "300 of 1,200 rows" in html
     assert "$1.23 so far" in html
     assert "1 tokens read, 1 written" in html
@@ -201,7 +201,7 @@ def test_page_of_a_job_that_writes_nothing_is_silent_about_answers_and_their_cap
     job = scenes.done(acme, task_type=task, max_output_tokens=0, est_output_tokens=0)
     html = page_of(ada, job)
     assert [word for word in ("Longest answer", "Temperature", "Output tokens", "Cut off") if word in html] == []
-    assert "<dt>Refused</dt>" in html
+    assert ">Refused</dt>" in html
 
 
 def test_options_a_program_set_are_among_the_facts(ada, acme):

@@ -111,7 +111,7 @@ def test_every_control_has_a_label(pages):
                 assert re.search(r' id="([^"]+)"', control).group(1) in labelled, (path, control)
 
 
-@pytest.mark.parametrize("name", ["tokens.css", "base.css", "copy.js", "times.js", "icons.svg", "mark.svg"])
+@pytest.mark.parametrize("name", ["console.css", "copy.js", "times.js", "icons.svg", "mark.svg"])
 def test_assets_are_served_by_this_host(client, name, db):
     with contextlib.closing(client.get(f"/static/console/{name}")) as answer:
         assert answer.status_code == 200
@@ -142,4 +142,4 @@ def test_navigation_is_the_same_on_every_page_and_holds_what_the_role_may(ada, a
 
 
 def test_name_of_a_key_is_asked_for_in_sight(ada):
-    assert 'class="visually-hidden" for="id_name"' not in ada.get("/keys").content.decode()
+    assert 'class="sr-only" for="id_name"' not in ada.get("/keys").content.decode()

@@ -11,7 +11,7 @@ from tests.faults.books import assert_books_agree, assert_ledger_adds_up, chat_l
 from tests.faults.test_worker_faults import CONCURRENCY, LEASE, start_job, wait_for_progress
 from tests.stack import Stack
 
-BUFFER = 64
+BUFFER = 128
 SILENCE_S = 3.0  # longer than the two seconds after which a worker looks by itself
 
 

@@ -15,7 +15,7 @@ from tests.faults.books import assert_books_agree, assert_ledger_adds_up, chat_l
 from tests.stack import Stack
 
 CONCURRENCY = 32
-BUFFER = 64  # a part being written and the next one: a sixteenth of a chunk of 1,024 rows
+BUFFER = 128  # a part being written and the next one: a sixteenth of a chunk of 2,048 rows
 LEASE = 1.5
 # What a worker that loses its lease had not made durable.
 AT_HAND = BUFFER + CONCURRENCY

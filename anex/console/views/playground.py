@@ -61,12 +61,13 @@ def key(request: HttpRequest, member: Member) -> HttpResponse:
 @require_safe
 @member_page(Action.USE_PLAYGROUND)
 def bill(request: HttpRequest, member: Member, request_id: str) -> HttpResponse:
-    """What a request used and cost, once it is settled; 404 before."""
+    """What a request used and cost, once it is settled; `settled` is false before, and for no request of theirs."""
     found = realtime.bill(member.organization.pk, request_id)
     if found is None:
-        return JsonResponse({"detail": "This request is not settled yet."}, status=404)
+        return JsonResponse({"settled": False})
     return JsonResponse(
         {
+            "settled": True,
             "input_tokens": found.input_tokens,
             "cached_tokens": found.cached_tokens,
             "output_tokens": found.output_tokens,

@@ -65,8 +65,8 @@ export async function* events(answer) {
 export async function bill(answer) {
   const url = page.dataset.billUrl.replace("REQUEST", answer.headers.get("x-request-id"));
   for (let tries = 0; tries < BILL_TRIES; tries += 1) {
-    const told = await fetch(url);
-    if (told.ok) return told.json();
+    const told = await fetch(url).then((found) => (found.ok ? found.json() : {}));
+    if (told.settled) return told;
     await new Promise((resolve) => setTimeout(resolve, BILL_PAUSE_MS));
   }
   return null;

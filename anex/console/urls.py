@@ -8,6 +8,7 @@ from anex.console.views import (
     job_list,
     jobs,
     keys,
+    organization,
     playground,
     results,
     submit,
@@ -61,5 +62,7 @@ urlpatterns = [
     path("webhooks/<uuid:endpoint_id>/test", webhook_log.send_test, name="webhook_test"),
     path("webhooks/deliveries/<uuid:delivery_id>", webhook_log.delivery_page, name="webhook_delivery"),
     path("webhooks/deliveries/<uuid:delivery_id>/resend", webhook_log.resend, name="webhook_resend"),
+    path("settings", organization.settings_page, name="settings"),
+    path("settings/name", organization.rename, name="organization_rename"),
     path("theme", theme.choose, name="theme"),
 ]

@@ -1,18 +1,21 @@
-"""Money for staff: everything can be read; a balance changes only through a service, with a reason."""
+"""Balances, the ledger, holds, payments and grants."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
 from unfold.decorators import action
 
 from anex.core.actors import Actor
 from anex.core.errors import AnexError
 from anex.core.money import cents_to_nano, format_dollars
 from anex.core.staff import ReadOnlyAdmin
+from billing.admin import prices
 from billing.forms import CreditLimitForm, CreditsForm, GrantForm, RefundForm
 from billing.models import Account, Grant, Hold, Topup, Transfer
 from billing.services import corrections, credit_limits, grants, payments, refunds, topups
@@ -27,6 +30,11 @@ class AccountAdmin(ReadOnlyAdmin):
     search_fields = ("organization__name", "organization__id", "code")
     fields = ("organization", "code", "balance", "held", "credit_limit")
     actions_list = ("grant_credits", "correct_balance", "record_payment", "set_credit_limit")
+
+    def get_urls(self) -> list[URLPattern]:
+        """With the page of prices, which has no table."""
+        prices_page = self.admin_site.admin_view(partial(prices.page, self.admin_site))
+        return [path("prices/", prices_page, name="billing_pricecard_changelist"), *super().get_urls()]
 
     @admin.display(ordering="balance_nano")
     def balance(self, account: Account) -> str:
@@ -135,12 +143,35 @@ class AccountAdmin(ReadOnlyAdmin):
         return self.form_page(request, form, title=title, explanation=explanation, back=back)
 
 
+class AccountFilter(admin.SimpleListFilter):
+    """Lines of one account, on either side; chosen by a link."""
+
+    title = "account"
+    parameter_name = "account"
+
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
+        """The chosen one, if any: nobody wants a list of all."""
+        return [(self.value() or "", "the chosen one")] if self.value() else []
+
+    def has_output(self) -> bool:
+        """Applied even where nothing is listed to choose from."""
+        return True
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Transfer]) -> QuerySet[Transfer]:
+        """Its lines."""
+        chosen = self.value()
+        if not chosen:
+            return queryset
+        account = int(chosen) if chosen.isdecimal() else 0
+        return queryset.filter(Q(debit_id=account) | Q(credit_id=account))
+
+
 @admin.register(Transfer)
 class TransferAdmin(ReadOnlyAdmin):
     """The ledger, newest line first."""
 
     list_display = ("at", "kind", "amount", "debit", "credit", "actor", "reason", "source")
-    list_filter = ("kind",)
+    list_filter = ("kind", AccountFilter)
     list_select_related = ("debit__organization", "credit__organization")
     search_fields = ("source", "actor", "debit__organization__name", "credit__organization__name")
     fields = ("at", "kind", "amount", "debit", "credit", "actor", "reason", "source", "about")

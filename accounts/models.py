@@ -241,6 +241,7 @@ class AuditEvent(models.Model):
         indexes = [
             models.Index(fields=["organization", "-at"]),
             models.Index(fields=["organization", "-id"], name="audit_pages"),
+            models.Index(fields=["organization", "target", "id"], name="audit_targets"),
         ]
 
     def __str__(self) -> str:

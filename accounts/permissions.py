@@ -24,6 +24,7 @@ class Action(StrEnum):
     REVOKE_KEY = "revoke_key"
     MANAGE_WEBHOOKS = "manage_webhooks"
     MANAGE_BILLING = "manage_billing"
+    RENAME = "rename"
     MANAGE_MEMBERS = "manage_members"
     MANAGE_OWNERS = "manage_owners"
     READ_AUDIT = "read_audit"
@@ -61,6 +62,7 @@ TABLE: tuple[Rule, ...] = (
         _MANAGERS,
         True,
     ),
+    Rule(Action.RENAME, "Rename the organization", _MANAGERS, while_suspended=True),
     Rule(Action.MANAGE_MEMBERS, "Invite, remove and change the role of admins and members", _MANAGERS, True),
     Rule(Action.MANAGE_OWNERS, "Make, demote and remove owners; transfer ownership", _OWNERS, True),
     Rule(Action.READ_AUDIT, "Read and export the audit record", _OWNERS, while_suspended=True),

@@ -90,12 +90,19 @@ class LedgerForm(forms.Form):
     kind = forms.ChoiceField(required=False, choices=[("", "Everything"), *ledger.KINDS.items()], label="Kind")
     start = forms.DateField(required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}))
     end = forms.DateField(required=False, label="To, included", widget=forms.DateInput(attrs={"type": "date"}))
+    q = forms.CharField(
+        required=False,
+        max_length=120,
+        label="Id or words",
+        help_text="Of a job, request or payment; or words of a description.",
+        widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
+    )
 
     def wanted(self) -> ledger.Filter:
         """The filter of what could be read."""
         self.full_clean()
         data = self.cleaned_data
-        return ledger.days(data.get("start"), data.get("end"), data.get("kind") or "")
+        return ledger.days(data.get("start"), data.get("end"), data.get("kind") or "", data.get("q") or "")
 
 
 def _cents(dollars: Decimal | None) -> int:

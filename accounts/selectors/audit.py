@@ -49,6 +49,14 @@ def entries(organization_id: UUID, wanted: Filter, *, before: int | None = None,
     return [_entry(event, names) for event in events]
 
 
+def about(organization_id: UUID, target: str, *, limit: int) -> list[Entry]:
+    """The last `limit` events that name a thing, e.g. a job by its id, oldest first."""
+    found = AuditEvent.objects.filter(organization_id=organization_id, target=target)
+    events = list(found.order_by("-id")[:limit])[::-1]
+    names = actors.names(organization_id, {f"{event.actor_kind}:{event.actor_id}" for event in events})
+    return [_entry(event, names) for event in events]
+
+
 def choices(organization_id: UUID) -> tuple[list[tuple[str, str]], list[str]]:
     """Who and what the record can be filtered by: actors with their names, and actions."""
     mine = AuditEvent.objects.filter(organization_id=organization_id).order_by()

@@ -1,5 +1,6 @@
 """Reads of API keys."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -51,6 +52,12 @@ def of(organization_id: UUID) -> list[ApiKey]:
 def has_any(organization_id: UUID) -> bool:
     """Whether `of` lists one."""
     return ApiKey.objects.filter(organization_id=organization_id, for_playground=False).exists()
+
+
+def names(organization_id: UUID, key_ids: Iterable[str]) -> dict[str, str]:
+    """What some keys of the organization are called, revoked ones too."""
+    mine = ApiKey.objects.filter(organization_id=organization_id, pk__in=list(key_ids))
+    return dict(mine.values_list("pk", "name"))
 
 
 def get(organization_id: UUID, key_id: str) -> ApiKey:

@@ -2,7 +2,20 @@
 
 from django.urls import path
 
-from anex.console.views import auto_approve, dashboard, jobs, keys, playground, submit, theme, webhook_log, webhooks
+from anex.console.views import (
+    auto_approve,
+    dashboard,
+    job_list,
+    jobs,
+    keys,
+    organization,
+    playground,
+    results,
+    submit,
+    theme,
+    webhook_log,
+    webhooks,
+)
 
 urlpatterns = [
     path("dashboard", dashboard.dashboard, name="dashboard"),
@@ -13,7 +26,7 @@ urlpatterns = [
     path("keys/<str:key_id>/rotate", keys.key_rotate, name="key_rotate"),
     path("keys/<str:key_id>/end-overlap", keys.key_end_overlap, name="key_end_overlap"),
     path("keys/<str:key_id>/revoke", keys.key_revoke, name="key_revoke"),
-    path("jobs", jobs.job_list, name="jobs"),
+    path("jobs", job_list.job_list, name="jobs"),
     path("jobs/auto-approve", auto_approve.auto_approve, name="auto_approve"),
     path("jobs/new", submit.new, name="job_new"),
     path("jobs/new/upload", submit.upload, name="job_upload"),
@@ -29,6 +42,8 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/retry", jobs.job_retry, name="job_retry"),
     path("jobs/<uuid:job_id>/delete", jobs.job_delete, name="job_delete"),
     path("jobs/<uuid:job_id>/result", jobs.job_result, name="job_result"),
+    path("jobs/<uuid:job_id>/results", results.results, name="job_results"),
+    path("jobs/<uuid:job_id>/results/<int:number>", results.result_row, name="job_result_row"),
     path("jobs/<uuid:job_id>/errors", jobs.job_errors, name="job_errors"),
     path("playground", playground.page, name="playground"),
     path("playground/embeddings", playground.page, {"task": "embed"}, name="playground_embeddings"),
@@ -47,5 +62,7 @@ urlpatterns = [
     path("webhooks/<uuid:endpoint_id>/test", webhook_log.send_test, name="webhook_test"),
     path("webhooks/deliveries/<uuid:delivery_id>", webhook_log.delivery_page, name="webhook_delivery"),
     path("webhooks/deliveries/<uuid:delivery_id>/resend", webhook_log.resend, name="webhook_resend"),
+    path("settings", organization.settings_page, name="settings"),
+    path("settings/name", organization.rename, name="organization_rename"),
     path("theme", theme.choose, name="theme"),
 ]

@@ -47,7 +47,7 @@ class Rendered:
 class _Html(RendererHTML):
     def table_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         """A table scrolls inside itself, by keyboard too, where the screen is narrow."""
-        return '<div class="doc-table" tabindex="0" role="region" aria-label="Table"><table class="table">'
+        return '<div class="doc-table" tabindex="0" role="group" aria-label="Table"><table class="table">'
 
     def table_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return "</table></div>"
@@ -59,6 +59,13 @@ class _Html(RendererHTML):
             return "<tr>\n"
         env["anchors"].add(name)
         return f'<tr id="{escape(name)}">\n'
+
+    def th_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        """A column without a name has no header."""
+        return '<th scope="col">' if tokens[index + 1].content else "<td>"
+
+    def th_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return "</th>\n" if tokens[index - 1].content else "</td>\n"
 
     def heading_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         opening = tokens[index - 2]

@@ -193,7 +193,10 @@ def _facts(model: Model) -> Iterator[tuple[str, str]]:
     yield "id", f"`{model.id}`"
     yield "reads", _listed(model.inputs)
     yield "returns", TASKS[model.task]
-    yield "context", f"{model.context_tokens:,} tokens, input and output together"
+    yield (
+        "context",
+        f"{model.context_tokens:,} tokens" + (", input and output together" if model.task == "chat" else ""),
+    )
     if model.visual_context_tokens:
         yield "context of rows with images or video", f"{model.visual_context_tokens:,} tokens"
     if model.max_output_tokens:

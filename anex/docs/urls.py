@@ -17,7 +17,7 @@ urlpatterns = [
     path("docs/search", pages.search_page, name="docs_search"),
     path("docs/search.json", pages.search_index, name="docs_search_index"),
     path("docs/api/try", files.swagger, name="swagger"),
-    path("docs/api/reference", pages.reference, name="redoc"),
+    path("docs/api/reference", pages.reference, name="docs_reference"),
     path("docs/<slug:slug>", pages.page, name="docs_page"),
     path("docs/<slug:slug>.md", pages.page, MARKDOWN),
     path("models", pages.model_index, name="models"),

@@ -20,6 +20,7 @@ from jobs import storage
 from jobs.models import Chunk, Job, Part
 from jobs.run import parts, shown
 from jobs.run.lines import read_lines
+from jobs.run.scope import MAX_ROWS
 from jobs.run.shown import Row, Text
 from jobs.selectors import jobs
 from jobs.services import residency
@@ -27,6 +28,7 @@ from jobs.services.results import DELETED
 from jobs.storage.interface import ObjectChanged, ObjectMissing, Store
 
 PAGE_ROWS: Final = 100
+MOST_ROWS: Final = MAX_ROWS
 CHUNKS_AT_ONCE: Final = 16
 # What one page looks through at most.
 OBJECTS_AT_ONCE: Final = 1_000

@@ -16,6 +16,7 @@ from jobs.selectors.pages import Filters
 
 _MOVING = "moving"
 _MOVING_STATUSES = [str(one) for one in Status if one not in TERMINAL]
+_MOST_KEYS = 100
 _FIRST_DAY = date(2000, 1, 1)
 _DIGITS = re.compile(r"[0-9a-f]{4,32}")
 
@@ -79,4 +80,6 @@ def _people(organization_id: UUID) -> list[tuple[str, str]]:
 
 
 def _keys(organization_id: UUID) -> list[tuple[str, str]]:
-    return [(f"key:{key.pk}", f"Key “{key.name}”") for key in keys.of(organization_id)]
+    """The newest keys, those in use before those that were revoked."""
+    pages = [keys.page(organization_id, revoked=revoked, size=_MOST_KEYS) for revoked in (False, True)]
+    return [(f"key:{key.pk}", f"Key “{key.name}”") for page in pages for key in page.keys]

@@ -16,8 +16,9 @@ from jobs.selectors.pages import Filters
 
 _MOVING = "moving"
 _MOVING_STATUSES = [str(one) for one in Status if one not in TERMINAL]
-_MOST_KEYS = 100
 _FIRST_DAY = date(2000, 1, 1)
+# As many of the newest keys as somebody may look through; the others are found by an id of their jobs.
+_KEYS = 100
 _DIGITS = re.compile(r"[0-9a-f]{4,32}")
 
 
@@ -81,5 +82,5 @@ def _people(organization_id: UUID) -> list[tuple[str, str]]:
 
 def _keys(organization_id: UUID) -> list[tuple[str, str]]:
     """The newest keys, those in use before those that were revoked."""
-    pages = [keys.page(organization_id, revoked=revoked, size=_MOST_KEYS) for revoked in (False, True)]
+    pages = [keys.page(organization_id, revoked=revoked, size=_KEYS) for revoked in (False, True)]
     return [(f"key:{key.pk}", f"Key “{key.name}”") for page in pages for key in page.keys]

@@ -21,11 +21,14 @@ from standardwebhooks import Webhook
 from anex.docs import library, markdown
 from anex.docs.views.answers import PLACEHOLDER
 from tests.clients.installs import find
-from tests.stack import Stack, send
+from tests.stack import ROOT, Stack, send
 
 PROGRAMS = {"sh": "sample.sh", "python": "sample.py", "js": "sample.mjs"}
 # A refusal is a failure of the sample, and what a program waits for comes at once here.
-SHELL = 'curl() { command curl --fail-with-body "$@"; }\n'
+SHELL = f"""
+curl() {{ command curl --fail-with-body "$@"; }}
+anex() {{ PYTHONPATH={ROOT} {sys.executable} -P -m anex.cli "$@"; }}
+"""
 MORE = """
 import django
 django.setup()
@@ -35,7 +38,7 @@ for model in ("scripted-embed", "scripted-decide"):
     registry.configure(model_id=model, base_url="http://127.0.0.1:{port}/v1", served_name=model, concurrency=8,
                        actor=system("setup"))
 """
-# Operators run these themselves: tests/docs/test_operators_pages.py and tests/docs/test_add_a_model.py.
+# Operators' commands are in tests/docs/test_operators_pages.py and test_add_a_model.py, the command line in tests/cli.
 OF_OPERATORS = {"Operate"}
 SECRET = "whsec_" + "c2FtcGxlLXNlY3JldC1vZi10aGlydHktdHdvLWI="
 
@@ -71,7 +74,7 @@ def samples(text: str) -> list[tuple[str, str, str]]:
 
 
 def programs() -> list[tuple[str, str]]:
-    pages = [page for page in library.pages() if page.group not in OF_OPERATORS]
+    pages = [page for page in library.pages() if page.group not in OF_OPERATORS and not page.file]
     return [
         (page.path, language)
         for page in pages

@@ -19,7 +19,7 @@ from anex.core.staff import ReadOnlyAdmin, ReasonForm, record
 from inference.backends import registry
 from inference.models import Backend
 
-SECTION = "Model servers"
+SECTION = "Work"
 
 
 class ModelSwitchForm(ReasonForm):

@@ -70,7 +70,7 @@ class OrganizationAdmin(ReadOnlyAdmin):
             (reverse("admin:accounts_user_change", args=[member.user_id]), member.user.email, member.role)
             for member in members
         )
-        return format_html_join("", '<p><a href="{}">{}</a> ({})</p>', told)
+        return format_html_join("", '<p><a class="underline" href="{}">{}</a> ({})</p>', told)
 
     @admin.display(description="What it has")
     def elsewhere(self, organization: Organization) -> str:

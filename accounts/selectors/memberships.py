@@ -21,6 +21,12 @@ def of_organization(organization_id: UUID) -> list[Membership]:
     return list(found.order_by("created_at", "pk"))
 
 
+def managers(organization_id: UUID, limit: int) -> list[str]:
+    """The addresses of owners and admins, the longest-serving first: whom a member asks."""
+    mine = Membership.objects.filter(organization_id=organization_id, role__in=(OWNER, ADMIN), user__is_active=True)
+    return list(mine.order_by("created_at", "pk").values_list("user__email", flat=True)[:limit])
+
+
 def get(organization_id: UUID, user_id: int) -> Membership:
     """One person in the organization; NotFound (404) for anybody else."""
     found = Membership.objects.filter(organization_id=organization_id, user_id=user_id).select_related("user")

@@ -48,6 +48,11 @@ class Field:
     low: float | None
     high: float | None
 
+    @property
+    def is_usual(self) -> bool:
+        """Whether most people look for it."""
+        return self.name in ("max_tokens", "temperature", "dimensions")
+
 
 def talkers(task: Task, *, organization_id: UUID, region: str) -> list[Talker]:
     """The models of a task that an organization can ask in a region now, the cheapest first."""

@@ -67,8 +67,9 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 def links(organization_id: UUID) -> SafeString:
     """What the apps know of an organization, as links to its rows."""
-    facts = [fact for tell in _of_organization for fact in tell(organization_id)]
-    return format_html_join("", '<p><a href="{}">{}: {}</a></p>', ((f.link, f.label, f.value) for f in facts))
+    facts = (fact for tell in _of_organization for fact in tell(organization_id))
+    told = ((fact.link, fact.label, fact.value) for fact in facts)
+    return format_html_join("", '<p><a class="underline" href="{}">{}: {}</a></p>', told)
 
 
 def of_organization(organization_id: UUID, *further: tuple[str, str]) -> tuple[tuple[str, str], ...]:

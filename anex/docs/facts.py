@@ -155,17 +155,7 @@ class _Tables:
 
     def events(self) -> str:
         """What webhooks tell."""
-        meanings = {
-            "submitted": "the job was made",
-            "estimating": "its file is being checked and priced",
-            "cost_ready": "the quote is ready; carries the estimate",
-            "in_progress": "the quote was approved and its credits are held",
-            "completed": "the job is done; carries its status and a fresh link to the result",
-            "failed": "the job failed; carries why, and a link where rows were delivered",
-            "cancelled": "the job was stopped; carries the same as `failed`",
-            "test": "the button of the console",
-        }
-        return table(("event", "when"), ((f"`{event}`", meanings[event]) for event in webhooks.EventType))
+        return table(("event", "when"), ((f"`{event}`", webhooks.MEANINGS[event]) for event in webhooks.EventType))
 
     def statuses(self) -> str:
         """Statuses of a job."""

@@ -1,12 +1,14 @@
 """The price cards for staff: files, so they are read here and changed in their folder."""
 
+from decimal import Decimal
+
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import formats
 from unfold.sites import UnfoldAdminSite
 
-from anex.core.money import cents_to_nano, format_dollars
+from anex.core.money import NANO_PER_DOLLAR, cents_to_nano, format_dollars
 from billing.pricing import Fees, Rates
 from billing.selectors import prices
 
@@ -47,10 +49,16 @@ def _rates(rates: Rates | None) -> str:
     if rates is None:
         return "not sold"
     told = [("in", rates.input), ("cached", rates.cached), ("out", rates.output)]
-    return ", ".join(f"{format_dollars(rate)} {name}" for name, rate in told if rate is not None)
+    return ", ".join(f"{_exactly(rate)} {name}" for name, rate in told if rate is not None)
 
 
 def _fees(fees: Fees) -> dict[str, str]:
     """What one unit costs, of those that cost something."""
     rates = {name.replace("_", " "): getattr(fees, name) for name in fees.__struct_fields__}
-    return {name: format_dollars(-(-rate // _UNITS)) for name, rate in rates.items() if rate}
+    return {name: _exactly(Decimal(rate) / _UNITS) for name, rate in rates.items() if rate}
+
+
+def _exactly(nano: int | Decimal) -> str:
+    """Dollars with every digit, and at least the cents."""
+    whole, _, rest = f"{Decimal(nano) / NANO_PER_DOLLAR:f}".partition(".")
+    return f"${whole}.{rest.rstrip('0').ljust(2, '0')}"

@@ -31,8 +31,8 @@ PAGE_ROWS: Final = 100
 MOST_ROWS: Final = MAX_ROWS
 CHUNKS_AT_ONCE: Final = 16
 # What one page looks through at most.
-OBJECTS_AT_ONCE: Final = 1_000
-BYTES_AT_ONCE: Final = 64 * 1024 * 1024
+OBJECTS_AT_ONCE: Final = 256
+BYTES_AT_ONCE: Final = 16 * 1024 * 1024
 _READERS: Final = 8
 _IN_ERROR: Final = Q(error_rows__gt=0) | Q(format_error_rows__gt=0)
 

@@ -172,6 +172,11 @@ def row_outcomes(job: Job) -> int:
     return sum(count or 0 for count in counts)
 
 
+def never_run(job: Job) -> int:
+    """Rows of an ended job that nothing came of; 0 of one that is not over."""
+    return (job.row_count or 0) - row_outcomes(job) if job.status in TERMINAL else 0
+
+
 def retryable_rows(job: Job) -> int:
     """Rows of an ended job that were never answered, ended in an error or broke their format.
 

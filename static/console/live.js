@@ -10,7 +10,7 @@ let watched = "";
 let failures = 0;
 let said = saying();
 
-const elements = () => [...document.querySelectorAll("[data-live]")];
+const elements = () => [...document.querySelectorAll("[data-live]")].filter((element) => idsOf(element).length);
 const idsOf = (element) => element.dataset.live.split(" ").filter(Boolean);
 const refresh = (element) => element.dispatchEvent(new CustomEvent("refresh"));
 

@@ -15,10 +15,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from allauth.account.internal.flows.login import record_authentication
 from django.db import connection, connections
+from django.http import HttpRequest
 from django.test import Client
 from playwright.sync_api import Browser, Page
 
+from accounts import second_factor
 from accounts.models import Organization, User
 from tests.browser import chromium
 from tests.browser import site as sites
@@ -91,11 +94,16 @@ def open_page(browser: Browser, site: Site, watch: Watch) -> Iterator[OpenPage]:
 
 
 def cookies(user: User) -> list[tuple[str, str]]:
-    """Those of a browser in which the person is signed in, staff with a second factor."""
+    """Those of a browser in which the person has just signed in, with the second factor that staff and some have."""
     client = Client()
     client.force_login(user)
-    if user.is_staff:
+    if user.is_staff or second_factor.is_set_up(user):
         pass_second_factor(client, user)
+    else:
+        request = HttpRequest()
+        request.session = client.session
+        record_authentication(request, user, "password")
+        request.session.save()
     return [(name, morsel.value) for name, morsel in client.cookies.items()]
 
 

@@ -67,9 +67,10 @@ def test_a_page_moves_by_itself(owner: Page, acme: Organization, way: str) -> No
         owner.route_web_socket(re.compile("/live/jobs"), lambda socket: socket.close())
     else:
         owner.on("websocket", lambda socket: socket.on("framereceived", lambda frame: sockets.append(str(frame))))
-    for path, told in ((f"/jobs/{job.pk}", owner.locator("#live")), ("/jobs", owner.locator("#job-rows"))):
+    places = {f"/jobs/{job.pk}": "#live", "/jobs": "#job-rows", "/dashboard": "#work"}
+    for path, told in ((path, owner.locator(place)) for path, place in places.items()):
         Job.objects.filter(pk=job.pk).update(paused=False)
-        with owner.expect_response(re.compile("/live$|/jobs$")) as first:
+        with owner.expect_response(re.compile("/live$|/jobs$|/dashboard$")) as first:
             owner.goto(path)
         assert first.value.ok
         expect(told).to_contain_text("Running")
@@ -77,7 +78,7 @@ def test_a_page_moves_by_itself(owner: Page, acme: Organization, way: str) -> No
             owner.wait_for_timeout(1500)
         pauses.pause(organization_id=acme.pk, job_id=job.pk, actor=actor_of(make_user("ada")))
         expect(told).to_contain_text("Paused", timeout=SOON_MS)
-    assert len(sockets) >= (2 if way == "socket" else 0)
+    assert len(sockets) >= (3 if way == "socket" else 0)
 
 
 def test_change_of_status_is_said_aloud_once(owner: Page, acme: Organization) -> None:

@@ -24,6 +24,11 @@ class Watch:
         """What was seen and nobody expected."""
         return [line for line in self._seen if not any(text in line for text in self._expected)]
 
+    def take(self) -> list[str]:
+        """The faults so far, which are none from now on."""
+        found, self._seen = self.faults, []
+        return found
+
     def follow(self, context: BrowserContext) -> None:
         """Watch every page of a context."""
         context.on("request", self._request)

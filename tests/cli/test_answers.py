@@ -57,7 +57,7 @@ def test_the_command_needs_nothing_of_the_platform() -> None:
 
 
 def test_the_page_tells_every_command_and_exit_status() -> None:
-    page = (BASE_DIR / "docs" / "command-line.md").read_text()
+    page = (BASE_DIR / "anex" / "docs" / "pages" / "command-line.md").read_text()
     for command in app.registered_commands:
         assert f"`anex {command.callback.__name__}" in page
     for status in Exit:

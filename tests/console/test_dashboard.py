@@ -53,7 +53,7 @@ def test_waiting_running_and_finished_jobs_stand_in_their_places(ada, acme):
         html.index("Waiting for your approval"),
         html.index(f"/jobs/{waiting.pk}/approve"),
         html.index('id="running"'),
-        html.index(str(running.pk)),
+        html.index(f"/jobs/{running.pk}"),
         html.index("300 of 1,200 rows"),
         html.index("Last finished"),
         html.index(str(finished.pk)),
@@ -61,10 +61,12 @@ def test_waiting_running_and_finished_jobs_stand_in_their_places(ada, acme):
     assert places == sorted(places)
 
 
-def test_live_part_asks_faster_while_something_runs(ada, acme):
+def test_live_part_names_what_moves_and_asks_where_nothing_does(ada, acme):
     assert "every 10s" in ada.get("/dashboard/live").content.decode()
-    scenes.running(acme)
-    assert "every 2s" in ada.get("/dashboard/live").content.decode()
+    moving = scenes.running(acme)
+    html = ada.get("/dashboard/live").content.decode()
+    assert 'hx-trigger="refresh, every 15s"' in html
+    assert f'data-live="{moving.pk} "' in html
 
 
 def test_nothing_of_another_organization_shows(ada):

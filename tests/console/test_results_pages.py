@@ -15,7 +15,8 @@ from tests.jobs.run.test_browsing import a_job, failed, said
 @pytest.fixture
 def job(acme):
     rows = {row: said(row, f"answer {row} <b>bold</b>") for row in range(9)} | {9: failed(9)}
-    over = {"status": "done", "finished_at": clock.now(), "approved_at": clock.now(), "error_rows": 1}
+    over = {"status": "done", "finished_at": clock.now(), "approved_at": clock.now()}
+    over |= {"success_rows": 9, "error_rows": 1}
     return a_job(acme, [rows], **over)
 
 
@@ -29,6 +30,12 @@ def test_rows_are_shown_with_how_they_ended(ada, job):
     assert "The server did not answer." in html
     assert (html.count(">Answered<"), html.count(">Failed<")) == (9, 1)
     assert "That was the last row." in html
+    assert "never ran" not in html
+
+
+def test_rows_that_never_ran_are_counted(ada, job):
+    Job.objects.filter(pk=job.pk).update(row_count=12, status="cancelled")
+    assert "2 rows never ran and are not listed." in page_of(ada, job)
 
 
 def test_only_what_failed_or_what_is_named(ada, job):
@@ -68,7 +75,7 @@ def test_one_row_has_its_question_its_answer_and_its_neighbours(ada, job):
 
 def test_page_costs_the_same_few_queries_however_many_rows(ada, job, acme, django_assert_max_num_queries):
     for one in (job, a_job(acme, [{0: said(0, "x")}])):
-        with django_assert_max_num_queries(8):
+        with django_assert_max_num_queries(9):
             page_of(ada, one)
 
 

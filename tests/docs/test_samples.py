@@ -21,11 +21,14 @@ from standardwebhooks import Webhook
 from anex.docs import library, markdown
 from anex.docs.views.answers import PLACEHOLDER
 from tests.clients.installs import find
-from tests.stack import Stack, send
+from tests.stack import ROOT, Stack, send
 
 PROGRAMS = {"sh": "sample.sh", "python": "sample.py", "js": "sample.mjs"}
 # A refusal is a failure of the sample, and what a program waits for comes at once here.
-SHELL = 'curl() { command curl --fail-with-body "$@"; }\n'
+SHELL = f"""
+curl() {{ command curl --fail-with-body "$@"; }}
+anex() {{ PYTHONPATH={ROOT} {sys.executable} -P -m anex.cli "$@"; }}
+"""
 MORE = """
 import django
 django.setup()

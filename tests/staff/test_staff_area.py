@@ -145,12 +145,12 @@ def test_price_cards_are_read_and_tell_what_is_in_force(root, operator):
     prices = operator.path / "prices"
     prices.mkdir()
     card = "- model: acme\n  starts_at: {}-01-01T00:00:00Z\n  text: {{input: {}, output: 0}}\n"
-    (prices / "acme.yaml").write_text(card.format(2025, 1) + card.format(2026, 250_000_000) + card.format(2999, 3))
+    (prices / "acme.yaml").write_text(card.format(2025, 1) + card.format(2026, 33_500_000) + card.format(2999, 3))
     html = root.get("/admin/billing/account/prices/").content.decode()
     rows = [[cell.strip() for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.S)] for row in html.split("<tr")]
     acme = [row for row in rows if row and row[0] == "acme"]
     assert [row[1] for row in acme] == ["to come", "in force", "past"]
-    assert "$0.25 in" in acme[1][3]
+    assert "$0.0335 in" in acme[1][3]
     clerk = staff_browser("clerk", is_superuser=False)
     assert clerk.get("/admin/billing/account/prices/").status_code == 403
 

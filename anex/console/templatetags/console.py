@@ -1,7 +1,7 @@
 """Filters that templates of every app use: money, statuses, and the style of a form's controls."""
 
 from django import template
-from django.forms import BoundField, Textarea
+from django.forms import BoundField, CheckboxSelectMultiple, RadioSelect, Textarea
 from django.utils.safestring import SafeString
 
 from anex.console import stepper
@@ -79,5 +79,7 @@ def control(field: BoundField) -> SafeString:
     """The field's control in the console's style; the label beside it makes a placeholder superfluous."""
     widget = field.field.widget
     widget.attrs.pop("placeholder", None)
+    if isinstance(widget, CheckboxSelectMultiple | RadioSelect):
+        return field.as_widget()  # the class would go to the list around the choices, too
     kind = "textarea" if isinstance(widget, Textarea) else getattr(widget, "input_type", "")
     return field.as_widget(attrs={"class": _CONTROLS.get(kind, "input w-full")})

@@ -18,6 +18,7 @@ from anex.core.errors import AnexError, Gone, NotFound
 from jobs.lifecycle import TERMINAL
 from jobs.run import browsing
 from jobs.run.browsing import Wanted
+from jobs.selectors import batches
 from jobs.selectors import jobs as reads
 
 Reading = Callable[Concatenate[HttpRequest, Any, ...], HttpResponse]
@@ -63,9 +64,10 @@ def results(request: HttpRequest, job: Any) -> HttpResponse:
         "goes_on": page.end is not None and not page.rows and bool(query),
         "is_over": job.status in TERMINAL,
     }
-    if request.headers.get("HX-Request"):
-        return render(request, "console/jobs/result_rows.html", context)
-    return render(request, "console/jobs/results.html", context)
+    if not request.headers.get("HX-Request"):
+        context |= {"never_run": reads.never_run(job), "error_file": batches.error_file(job)}
+        return render(request, "console/jobs/results.html", context)
+    return render(request, "console/jobs/result_rows.html", context)
 
 
 @_of_rows

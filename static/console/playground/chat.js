@@ -23,6 +23,13 @@ function request(text) {
   };
 }
 
+// What would be sent now; with nothing written the last request stands, with the parameters as they are.
+function draft() {
+  const body = request(prompt.value.trim());
+  if (prompt.value.trim() || !turns.length) return body;
+  return { ...body, messages: body.messages.slice(0, -1) };
+}
+
 function add(role, text) {
   const message = blank.content.firstElementChild.cloneNode(true);
   const at = (name) => message.querySelector(`[data-${name}]`);
@@ -30,7 +37,7 @@ function add(role, text) {
   at("text").textContent = text;
   at("text").id = `message-${log.children.length}`;
   at("copy").dataset.copy = `#${at("text").id}`;
-  message.classList.add(role === "user" ? "chat-end" : "chat-start");
+  message.toggleAttribute("data-mine", role === "user");
   log.append(message);
   return at;
 }
@@ -95,7 +102,7 @@ function keep(asked, answered) {
   } else if (!prompt.value) {
     prompt.value = asked;
   }
-  show(request(prompt.value));
+  show(draft());
   prompt.focus();
 }
 
@@ -123,6 +130,6 @@ document.querySelector("[data-clear]").addEventListener("click", () => {
   complain("");
   say("The conversation is cleared.");
   prompt.focus();
-  show(request(prompt.value));
+  show(draft());
 });
-watch(() => show(request(prompt.value)));
+watch(() => show(draft()));

@@ -73,7 +73,7 @@ function rendered(name, answer) {
 
 function render(answer) {
   answers.replaceChildren(...Object.entries(answer.answers).map(([name, told]) => rendered(name, told)));
-  answers.hidden = false;
+  document.querySelector("[data-answered]").hidden = false;
 }
 
 function hint() {

@@ -1,5 +1,6 @@
 """The form of a new job. What fits a model is the submission's to judge; here only what a browser can send."""
 
+import json
 from typing import Any, Final
 
 from django import forms
@@ -77,12 +78,11 @@ class JobForm(forms.Form):
         help_text="Every frame is paid. Empty means the model’s own rate.",
         widget=forms.NumberInput(attrs={"step": "0.5"}),
     )
-    response_format = forms.JSONField(
+    response_format = forms.CharField(
         required=False,
         label="JSON schema of the answers",
         help_text="Every answer is kept to it. A row may bring its own.",
-        widget=forms.Textarea(attrs={"rows": 5, "spellcheck": "false", "class": "font-mono"}),
-        error_messages={"invalid": "This is not valid JSON."},
+        widget=forms.Textarea(attrs={"rows": 5, "spellcheck": "false"}),
     )
 
     def __init__(self, *args: Any, offers: list[Offer], **kwargs: Any) -> None:
@@ -105,14 +105,20 @@ class JobForm(forms.Form):
             self.add_error("input_id", _NO_FILE)
         return data
 
+    def clean_response_format(self) -> dict[str, Any] | None:
+        """A schema, or a whole response_format, as the API takes it; None for nothing."""
+        text = self.cleaned_data["response_format"].strip()
+        try:
+            return _as_format(json.loads(text)) if text else None
+        except ValueError:
+            raise forms.ValidationError("This is not valid JSON.") from None
+
     def row_options(self) -> RowOptions:
         """The options of a valid form that its model takes: what was typed before it was picked does not count."""
         taken = self._offers[self.cleaned_data["model"]].takes
-        given = {name: self.cleaned_data[name] for name in taken if self.cleaned_data[name] not in (None, "", {})}
+        given = {name: self.cleaned_data[name] for name in taken if self.cleaned_data[name] not in (None, "")}
         if "reasoning" in given:
             given["reasoning"] = given["reasoning"] == "on"
-        if "response_format" in given:
-            given["response_format"] = _as_format(given["response_format"])
         return RowOptions(**given)
 
     def urgency(self) -> Urgency:

@@ -9,10 +9,12 @@ const drop = part("drop");
 const button = part("submit");
 const bar = part("upload-progress");
 const AVERAGED_MS = 4000;
+const STOPPED = "The upload was stopped.";
 
 let told = null;
 let request = null;
 let picked = false;
+let stopped = false;
 
 function size(bytes) {
   const units = ["bytes", "kB", "MB", "GB"];
@@ -120,7 +122,7 @@ function send(file, { url, fields }) {
       request.status < 300 ? resolve() : reject(new Error(`The store refused the file (${request.status}). Try again.`)),
     );
     request.addEventListener("error", () => reject(new Error("The connection was lost during the upload. Try again.")));
-    request.addEventListener("abort", () => reject(new Error("The upload was stopped.")));
+    request.addEventListener("abort", () => reject(new Error(STOPPED)));
     request.open("POST", url);
     request.send(data);
   });
@@ -135,9 +137,11 @@ function name(inputId) {
 async function upload(file) {
   button.disabled = true;
   bar.hidden = false;
+  stopped = false;
   window.addEventListener("beforeunload", hold);
   try {
     const place = await target(file);
+    if (stopped) throw new Error(STOPPED);
     await send(file, place);
     window.removeEventListener("beforeunload", hold);
     name(place.input_id);
@@ -190,7 +194,10 @@ function limit() {
 
 picker.addEventListener("change", choose);
 form.addEventListener("submit", submit);
-part("upload-stop").addEventListener("click", () => request?.abort());
+part("upload-stop").addEventListener("click", () => {
+  stopped = true;
+  request?.abort();
+});
 form.addEventListener("change", (event) => {
   if (event.target.name !== "model") return;
   picked ||= event.isTrusted;

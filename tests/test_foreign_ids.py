@@ -66,6 +66,10 @@ CONSOLE = [
     ("post", "/jobs/{job}/retry"),
     ("get", "/jobs/{job}/result"),
     ("get", "/jobs/{job}/errors"),
+    ("get", "/jobs/{job}/results"),
+    ("get", "/jobs/{job}/results/1"),
+    ("get", "/jobs/new/input/{input}"),
+    ("get", "/playground/requests/{turn}"),
     ("get", "/credits/statements/{month}"),
     ("get", "/credits/payments/{payment}"),
     ("get", "/credits/payments/{payment}/receipt"),
@@ -109,6 +113,12 @@ OF_NOBODY = {
     "billing/webhooks/<slug:gateway_name>",
     # Public; a template of a custom model answers as an unknown one does (tests/docs).
     "static/chat-templates/<str:model_id>.jinja",
+    "docs/<slug:slug>",
+    "docs/<slug:slug>.md",
+    "models/<str:model_id>",
+    "models/<str:model_id>.md",
+    "blog/<slug:slug>",
+    "blog/<slug:slug>.md",
 }
 
 

@@ -5,6 +5,7 @@ move the cursor, rename the window or paint over what stands above it.
 """
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,7 @@ from rich.text import Text
 
 from anex.cli.failures import Failure
 
+_WIDE: Final = 240
 # Control characters but tab and line feed, and the marks that turn the direction of text around.
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -38,13 +40,18 @@ def plain(text: object) -> str:
     return _CONTROLS.sub("", str(text))
 
 
+def _width() -> int | None:
+    """A terminal's own; a file or a pipe takes lines as long as they are, so that no id is folded."""
+    return None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDE
+
+
 @dataclass(slots=True)
 class Screen:
     """Both streams of the process; `as_json` is set by --json."""
 
     as_json: bool = False
     answered: bool = False
-    out: Console = field(default_factory=lambda: Console(highlight=False, markup=False, emoji=False))
+    out: Console = field(default_factory=lambda: Console(highlight=False, markup=False, emoji=False, width=_width()))
     told: Console = field(default_factory=lambda: Console(stderr=True, highlight=False, markup=False, emoji=False))
 
     def tell(self, text: str) -> None:
@@ -110,8 +117,9 @@ class Bar:
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]], right: Sequence[str] = ()) -> Table:
     """A table whose columns in `right` are numbers."""
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in headings:
-        made.add_column(heading, justify="right" if heading in right else "left", overflow="fold")
+    for number, heading in enumerate(headings):
+        # What names a row is copied: it stays in one piece.
+        made.add_column(heading, justify="right" if heading in right else "left", overflow="fold", no_wrap=not number)
     for row in rows:
         made.add_row(*(Text("-" if cell is None else plain(cell)) for cell in row))
     return made

@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -20,6 +21,7 @@ from anex.cli.screen import screen, size
 FORMATS: Final = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 MOST_BYTES: Final = 1024**3
 _ATTEMPTS: Final = 3
+_LOOKED_AT: Final = 20
 _REMEMBERED: Final = 100
 _PASSING: Final = frozenset({500, 502, 503, 504})
 
@@ -33,7 +35,10 @@ def store(client: Client, path: Path) -> str:
     length = path.stat().st_size
     if length > MOST_BYTES:
         raise Failure(f"{path} has {size(length)}: a job takes files of up to {size(MOST_BYTES)}.")
-    created = client.create("/batch/v1/inputs", {"format": format_of(path)})
+    format = format_of(path)
+    if format == "jsonl":
+        _check_beginning(path)
+    created = client.create("/batch/v1/inputs", {"format": format})
     _send(created["upload_url"], created["fields"], path)
     _remember(name, created["id"])
     return str(created["id"])
@@ -47,6 +52,18 @@ def format_of(path: Path) -> str:
         raise Failure(
             f"{path.name} must end with {', '.join(FORMATS)}: that says what it holds.", exit_status=Exit.USAGE
         ) from None
+
+
+def _check_beginning(path: Path) -> None:
+    """Look at the first rows before any byte is sent; the server checks every one. Raises Failure."""
+    with path.open("rb") as file:
+        for number, line in enumerate(islice(file, _LOOKED_AT), start=1):
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise Failure(f"Line {number} of {path.name} is no JSON: {error}. Nothing was uploaded.") from None
+            if not isinstance(row, dict) or not isinstance(row.get("custom_id"), str):
+                raise Failure(f"Line {number} of {path.name} is no object with a custom_id. Nothing was uploaded.")
 
 
 def _send(url: str, fields: dict[str, str], path: Path) -> None:

@@ -17,6 +17,8 @@ from jobs.selectors.pages import Filters
 _MOVING = "moving"
 _MOVING_STATUSES = [str(one) for one in Status if one not in TERMINAL]
 _FIRST_DAY = date(2000, 1, 1)
+# As many of the newest keys as somebody may look through; the others are found by an id of their jobs.
+_KEYS = 100
 _DIGITS = re.compile(r"[0-9a-f]{4,32}")
 
 
@@ -79,4 +81,5 @@ def _people(organization_id: UUID) -> list[tuple[str, str]]:
 
 
 def _keys(organization_id: UUID) -> list[tuple[str, str]]:
-    return [(f"key:{key.pk}", f"Key “{key.name}”") for key in keys.of(organization_id)]
+    newest = keys.page(organization_id, size=_KEYS).keys
+    return [(f"key:{key.pk}", f"Key “{key.name}”") for key in newest]

@@ -41,7 +41,7 @@ class Rendered:
     @property
     def contents(self) -> tuple[Section, ...]:
         """What stands in the list "On this page"."""
-        return tuple(section for section in self.sections if section.level == 2)
+        return tuple(section for section in self.sections if section.level in (2, 3))
 
 
 class _Html(RendererHTML):

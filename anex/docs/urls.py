@@ -24,6 +24,7 @@ urlpatterns = [
     path("models.md", pages.model_index, MARKDOWN),
     path("models/<str:model_id>", pages.model_page, name="model"),
     path("pricing", prices.pricing, name="pricing"),
+    path("pricing.md", prices.as_markdown),
     path("price-calculator", prices.calculator_page, name="price_calculator"),
     path("llms.txt", pages.llms, name="llms"),
     path("sitemap.xml", pages.sitemap, name="sitemap"),

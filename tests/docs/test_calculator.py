@@ -22,6 +22,7 @@ from inference.tokens import count_rows
 from jobs.run import costs
 from tests.factories import make_job, make_organization
 
+LENGTH = [(b"content-length", b"100")]
 LINES = [
     json.dumps(
         {
@@ -93,6 +94,12 @@ def test_page_shows_tokens_and_both_prices() -> None:
     assert format_dollars(2_000_000 * (tokens * 200 + 50 * 800)) in page
 
 
+def test_programs_read_the_prices_as_markdown() -> None:
+    for answer in (Client().get("/pricing.md"), Client().get("/pricing", headers={"Accept": "text/markdown"})):
+        assert answer["Content-Type"] == "text/markdown; charset=utf-8"
+        assert "| [`scripted`](/models/scripted) | all | $0.10 |" in answer.content.decode()
+
+
 def test_htmx_is_given_the_answer_alone() -> None:
     answer = Client().post("/pricing", {"model": "scripted", "text": "a", "rows": 0}, headers={"HX-Request": "true"})
     assert answer.status_code == 200
@@ -153,10 +160,14 @@ async def test_edge_counts_who_calculates_and_not_who_reads() -> None:
 
     edge = RateLimit(app)
     address = str(uuid.uuid4().int % 200)
-    scope = {"type": "http", "path": CALCULATOR, "headers": [], "client": (f"10.9.8.{address}", 1)}
+    scope = {"type": "http", "path": CALCULATOR, "headers": LENGTH, "client": (f"10.9.8.{address}", 1)}
     for method, times in (("POST", 31), ("GET", 40)):
         for _ in range(times):
             await edge(scope | {"method": method}, None, send)
-    await edge.rates.close()
     assert passed == 70
     assert refused[0] == 429
+    for headers in ([], [(b"content-length", b"1048577")]):
+        refused.clear()
+        await edge(scope | {"method": "POST", "headers": headers}, None, send)
+        assert refused[0] == 413
+    await edge.rates.close()

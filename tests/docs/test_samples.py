@@ -38,7 +38,7 @@ for model in ("scripted-embed", "scripted-decide"):
     registry.configure(model_id=model, base_url="http://127.0.0.1:{port}/v1", served_name=model, concurrency=8,
                        actor=system("setup"))
 """
-# Operators run these themselves: tests/docs/test_operators_pages.py and tests/docs/test_add_a_model.py.
+# Operators' commands are in tests/docs/test_operators_pages.py and test_add_a_model.py, the command line in tests/cli.
 OF_OPERATORS = {"Operate"}
 SECRET = "whsec_" + "c2FtcGxlLXNlY3JldC1vZi10aGlydHktdHdvLWI="
 
@@ -74,7 +74,7 @@ def samples(text: str) -> list[tuple[str, str, str]]:
 
 
 def programs() -> list[tuple[str, str]]:
-    pages = [page for page in library.pages() if page.group not in OF_OPERATORS]
+    pages = [page for page in library.pages() if page.group not in OF_OPERATORS and not page.file]
     return [
         (page.path, language)
         for page in pages

@@ -9,8 +9,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from anex.core.errors import AnexError
 from anex.docs import calculator, markdown, models
+from anex.docs.library import Document
 from anex.docs.models import Entry
-from anex.docs.views.answers import navigation
+from anex.docs.views.answers import answer, navigation
 from jobs.run.scope import MAX_ROWS
 from jobs.services.submissions import MAX_OUTPUT_TOKENS
 
@@ -59,17 +60,19 @@ class ShapeForm(forms.Form):
 def pricing(request: HttpRequest) -> HttpResponse:
     """The page; a posted shape comes back with its price, to htmx as the answer alone."""
     listed = models.listed()
+    if request.method != "POST" and request.get_preferred_type(["text/html", "text/markdown"]) == "text/markdown":
+        return answer(request, _document(listed), as_markdown=True)
     priced = [entry for entry in listed if entry.card and entry.model.countable]
     first = request.GET.get("model") if request.method != "POST" else None
     form = ShapeForm(request.POST or None, request.FILES or None, entries=priced, initial={"model": first})
-    answer = None
+    found = None
     if form.is_valid():
         entry = next(entry for entry in priced if entry.model.id == form.cleaned_data["model"])
         try:
-            answer = _answer(entry, form.cleaned_data)
+            found = _answer(entry, form.cleaned_data)
         except AnexError as error:
             form.add_error(error.param if error.param in form.fields else None, error.message)
-    context = {"form": form, "answer": answer, "navigation": navigation(), "entries": listed} | _tables(listed)
+    context = {"form": form, "answer": found, "navigation": navigation(), "entries": listed} | _tables(listed)
     if request.method == "POST" and "HX-Request" in request.headers:
         # htmx shows what comes with a status of success alone.
         return render(request, "docs/price.html", context)
@@ -77,9 +80,21 @@ def pricing(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+def as_markdown(request: HttpRequest) -> HttpResponse:
+    """`/pricing.md`: the prices, without the calculator."""
+    return answer(request, _document(models.listed()), as_markdown=True)
+
+
+@require_safe
 def calculator_page(request: HttpRequest) -> HttpResponse:
     """`/price-calculator`: it stands on the page of prices."""
     return redirect("pricing", permanent=True)
+
+
+def _document(listed: list[Entry]) -> Document:
+    about = "US dollars per million tokens; how a job is quoted and billed is under [pricing details](/docs/pricing)."
+    tables = (models.price_table(listed), models.fee_table(listed), models.minimum_table(listed))
+    return Document("/pricing", "Pricing", about, "\n\n".join(("# Pricing", about, *tables)) + "\n")
 
 
 def _tables(listed: list[Entry]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from django.conf import settings
-from django.db import Error
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 from prometheus_client import CollectorRegistry
@@ -67,7 +67,7 @@ class _Kept(Collector):
 def _families() -> list[Family]:
     try:
         found = [*_of_queues(queues.every()), *_of_money(), *_of_jobs(jobs.now()), _silent()]
-    except Error as error:
+    except (InterfaceError, OperationalError) as error:
         log.warning("the database is away: %s", type(error).__name__)
         found = []
     return [_gauge("anex_database_up", "Whether Postgres answered this reader.", (), [((), bool(found))]), *found]

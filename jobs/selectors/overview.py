@@ -34,7 +34,7 @@ class Overview:
 
 def overview(organization_id: UUID) -> Overview:
     """In as many queries whatever there is."""
-    mine = Job.objects.filter(organization_id=organization_id).select_related("input")
+    mine = Job.objects.filter(organization_id=organization_id)
     moving = list(mine.filter(status__in=_MOVING).order_by("-created_at")[:SHOWN])
     ended = mine.filter(status__in=TERMINAL).order_by(F("finished_at").desc(nulls_last=True), "-created_at")[:SHOWN]
     more = mine.filter(status__in=_MOVING).count() - len(moving) if len(moving) == SHOWN else 0

@@ -39,6 +39,8 @@ def furnish(acme: Organization, owner: User) -> Values:
     jobs = {name: getattr(scenes, name)(acme) for name in ("quoted", "running", "failed", "done")}
     read = a_job(acme, [{0: said(0, "It is hydrogen."), 1: failed(1)}])
     holds.place(organization_id=acme.pk, source=f"job:{jobs['running'].pk}", amount_nano=4_120_000_000, actor=actor)
+    asked = uuid4().hex
+    holds.place(organization_id=acme.pk, source=f"req:{asked}", amount_nano=1, actor=actor)
     endpoint = scenes.endpoint(acme, description="Orders")
     now = clock.now()
     return {
@@ -62,7 +64,7 @@ def furnish(acme: Organization, owner: User) -> Values:
         "year": now.year,
         "month": now.month,
         "model_id": scenes.MODEL,
-        "request_id": uuid4().hex,
+        "request_id": asked,
         "gateway_name": "local",
         "job.job_id": [job.pk for job in jobs.values()],
         "docs_page.slug": [page.slug for page in library.pages() if page.slug],

@@ -29,6 +29,7 @@ from jobs.run.claims import Claim, Interrupted
 from jobs.run.control import finish_chunk, give_up_or_release, input_gone, repair, run_control
 from jobs.run.copier import Copier
 from jobs.run.lease import Lease
+from jobs.run.pressure import Pressure
 from jobs.run.rows import ChunkRun
 from jobs.run.threads import Threads
 from jobs.run.window import Window
@@ -111,6 +112,7 @@ class Pump:
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
         async with Client() as self._client:
+            watching = asyncio.create_task(Pressure(self._client, self._windows).watch())
             while not self._stopping:
                 try:
                     lease = await self._threads.call(Lease, region=self._region, seconds=self._lease_seconds)
@@ -120,6 +122,7 @@ class Pump:
                     await asyncio.sleep(POLL_SECONDS)
                     continue
                 await self._work(lease)
+            watching.cancel()
 
     async def _work(self, lease: Lease) -> None:
         """One incarnation: until the lease lapses or the worker stops."""

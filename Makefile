@@ -1,7 +1,7 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-all test-clients test-vllm fuzz fuzz-parsers explore leavers lint audit format migrations bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-upload bench-requests bench-gateway bench-batch bench-scale bench-beside bench-finalize chaos
+.PHONY: help demo test test-all test-clients test-vllm screenshots fuzz fuzz-parsers explore leavers lint audit format migrations styles bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-upload bench-requests bench-gateway bench-batch bench-scale bench-beside bench-finalize chaos
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
@@ -9,6 +9,7 @@ help:
 	@echo "make test-all      the demo, the tests, the fuzzing, the leavers and the clients from clean clones, on every supported Python found"
 	@echo "make test-clients  published clients and frameworks against the platform; ARGS names some; part of make test-all"
 	@echo "make test-vllm     chat, tools, formats and embeddings on a real vLLM server on the CPU; installs it once, 4 GB"
+	@echo "make screenshots   every page in both themes and on a phone, into var/screenshots"
 	@echo "make fuzz          made-up and hostile requests against the APIs; part of make test-all"
 	@echo "make fuzz-parsers  a million made-up rows, content parts and media headers"
 	@echo "make explore       new examples for every property test; the suite tries the same ones every time"
@@ -17,6 +18,7 @@ help:
 	@echo "make audit         asks a database of advisories about what is installed; says so where none is reachable"
 	@echo "make format        let ruff format and mend the code"
 	@echo "make migrations    write missing migrations"
+	@echo "make styles        build static/console/console.css from anex/console/styles; needs npm, as nothing else does"
 	@echo "make bench-memory  a million rows through the pipeline; memory of each process"
 	@echo "make bench-estimate  3,000 simulated jobs; how often cap, thinking budget and usual cost hold"
 	@echo "make bench-parquet  a million rows of parquet to lines and back; memory of the child"
@@ -51,6 +53,9 @@ test-vllm:
 	@$(RUN) dev -m tests.vllm.environment
 	@$(RUN) dev -m pytest tests/vllm $(ARGS)
 
+screenshots:
+	@$(RUN) dev -m pytest -s tests/browser/screenshots.py $(ARGS)
+
 fuzz:
 	@$(RUN) dev tests/contract/fuzz.py $(ARGS)
 
@@ -78,6 +83,12 @@ format:
 
 migrations:
 	@$(RUN) dev manage.py makemigrations $(ARGS)
+
+styles: anex/console/styles/node_modules
+	@cd anex/console/styles && npm run --silent build
+
+anex/console/styles/node_modules: anex/console/styles/package-lock.json
+	@cd anex/console/styles && npm ci --silent && touch node_modules
 
 bench-memory:
 	@$(RUN) dev tests/bench/memory.py $(ARGS)

@@ -11,6 +11,7 @@ class Kind(StrEnum):
     """Something that happened once and is told once."""
 
     LOW_BALANCE = "low_balance"
+    AUTO_TOPUP_FAILED = "auto_topup_failed"
     KEY_CEILING = "key_ceiling"
     JOB_AWAITING_APPROVAL = "job_awaiting"
     JOB_DONE = "job_done"
@@ -19,6 +20,7 @@ class Kind(StrEnum):
 
 LABELS: dict[Kind, str] = {
     Kind.LOW_BALANCE: "The balance falls below the threshold on the credits page",
+    Kind.AUTO_TOPUP_FAILED: "An automatic top-up fails and is turned off",
     Kind.KEY_CEILING: "A key has spent most of its ceiling",
     Kind.JOB_AWAITING_APPROVAL: "A job waits for approval",
     Kind.JOB_DONE: "A job is done",
@@ -26,6 +28,7 @@ LABELS: dict[Kind, str] = {
 }
 SUBJECTS: dict[Kind, str] = {
     Kind.LOW_BALANCE: "Your balance is low",
+    Kind.AUTO_TOPUP_FAILED: "Your automatic top-up failed",
     Kind.KEY_CEILING: "An API key is near its ceiling",
     Kind.JOB_AWAITING_APPROVAL: "A job waits for your approval",
     Kind.JOB_DONE: "A job is done",

@@ -179,6 +179,19 @@ class ApiKey(models.Model):
     previous_sha256 = models.BinaryField(max_length=32, null=True)
     previous_expires_at = models.DateTimeField(null=True)
 
+    for_playground = models.BooleanField(
+        default=False, db_default=False, help_text="What its creator's browser calls with; not one of the listed keys"
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["organization", "created_by"],
+                condition=models.Q(for_playground=True),
+                name="one_playground_key_per_person",
+            )
+        ]
+
     def __str__(self) -> str:
         return f"{self.name} ({self.id})"
 
@@ -228,6 +241,7 @@ class AuditEvent(models.Model):
         indexes = [
             models.Index(fields=["organization", "-at"]),
             models.Index(fields=["organization", "-id"], name="audit_pages"),
+            models.Index(fields=["organization", "target", "id"], name="audit_targets"),
         ]
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
 """Which role may do what in an organization: one table, no exceptions elsewhere; `docs/roles.md` is written from it.
 
 A member may approve: approving spends at most the balance that an owner or admin put there, and every key
-can do the same. Keys are the exception because a key outlives the person who made it.
+can do the same. Keys are the exception because a key outlives the person who made it; that of the playground does not.
 """
 
 from dataclasses import dataclass
@@ -19,10 +19,12 @@ class Action(StrEnum):
     CANCEL_JOB = "cancel_job"
     DOWNLOAD_RESULT = "download_result"
     DELETE_DATA = "delete_data"
+    USE_PLAYGROUND = "use_playground"
     CREATE_KEY = "create_key"
     REVOKE_KEY = "revoke_key"
     MANAGE_WEBHOOKS = "manage_webhooks"
     MANAGE_BILLING = "manage_billing"
+    RENAME = "rename"
     MANAGE_MEMBERS = "manage_members"
     MANAGE_OWNERS = "manage_owners"
     READ_AUDIT = "read_audit"
@@ -50,6 +52,7 @@ TABLE: tuple[Rule, ...] = (
     Rule(Action.CANCEL_JOB, "Cancel a job", _ALL, while_suspended=True),
     Rule(Action.DOWNLOAD_RESULT, "Download a result", _ALL, while_suspended=True),
     Rule(Action.DELETE_DATA, "Delete a job's file and result", _ALL, while_suspended=True),
+    Rule(Action.USE_PLAYGROUND, "Ask models in the playground, which spends credits", _ALL),
     Rule(Action.CREATE_KEY, "Create an API key", _MANAGERS),
     Rule(Action.REVOKE_KEY, "Revoke an API key", _MANAGERS, while_suspended=True),
     Rule(Action.MANAGE_WEBHOOKS, "Set up webhooks, read their log and send again", _MANAGERS, while_suspended=True),
@@ -59,6 +62,7 @@ TABLE: tuple[Rule, ...] = (
         _MANAGERS,
         True,
     ),
+    Rule(Action.RENAME, "Rename the organization", _MANAGERS, while_suspended=True),
     Rule(Action.MANAGE_MEMBERS, "Invite, remove and change the role of admins and members", _MANAGERS, True),
     Rule(Action.MANAGE_OWNERS, "Make, demote and remove owners; transfer ownership", _OWNERS, True),
     Rule(Action.READ_AUDIT, "Read and export the audit record", _OWNERS, while_suspended=True),

@@ -1,5 +1,1 @@
-"""Composition root of the platform."""
-
-from anex.celery import app as celery_app
-
-__all__ = ["celery_app"]
+"""Composition root of the platform. It imports nothing: `anex.cli` is installed where the platform is not."""

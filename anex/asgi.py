@@ -11,6 +11,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "anex.settings.development")
 django_application = get_asgi_application()
 
 # Imported once Django is set up.
+from anex.console.live import socket  # noqa: E402
 from anex.edge import RateLimit  # noqa: E402
 from jobs.api.files.routes import routes as file_routes  # noqa: E402
 from jobs.services import media  # noqa: E402
@@ -20,4 +21,6 @@ from realtime.asgi import routes as realtime_routes  # noqa: E402
 
 _raw = [*realtime_routes, *file_routes(django_application), *storage_routes]  # type: ignore[arg-type]
 _surfaces = URLRouter([*_raw, re_path(r"", django_application)])  # type: ignore[arg-type]
-application = ProtocolTypeRouter({"http": RateLimit(_surfaces), "lifespan": lifespan(media.read)})
+application = ProtocolTypeRouter(
+    {"http": RateLimit(_surfaces), "websocket": socket.application, "lifespan": lifespan(media.read)}
+)

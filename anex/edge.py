@@ -6,7 +6,7 @@ Counted by address and by key (see anex/rates.py). ASGI, so that it stands in fr
 import hashlib
 from collections.abc import Iterator
 from ipaddress import IPv6Address, ip_address
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 import orjson
@@ -19,6 +19,11 @@ from anex.core.errors import TooManyRequests
 from anex.rates import Rates
 from anex.refusals import API_PATHS, OPENAI_PATHS
 
+# The price calculator reads and counts a text of anybody's.
+CALCULATOR: Final = "/pricing"
+_COUNTS: Final = parse("30 per minute")
+_MOST_COUNTED: Final = 1024 * 1024
+TOO_MUCH: Final = b"The calculator reads the beginning of a file: send at most 1 MiB of it."
 MESSAGE = "Requests arrive faster than they are accepted. Wait as long as Retry-After says."
 # Reference 003, RateLimitError.
 DETAIL = {"code": "rate_limit_exceeded", "message": MESSAGE, "type": "rate_limit_error"}
@@ -35,8 +40,11 @@ class RateLimit:
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Pass the request on, or answer 429."""
-        wait_s = self._wait_s(scope) if scope["type"] == "http" and scope["path"].startswith(API_PATHS) else 0
-        if wait_s:
+        is_counted = scope["type"] == "http" and scope["path"].startswith((*API_PATHS, CALCULATOR))
+        wait_s = self._wait_s(scope) if is_counted else 0
+        if _is_too_much(scope):
+            await _answer(send, 413, TOO_MUCH, [(b"content-type", b"text/plain")])
+        elif wait_s:
             await _refuse(send, wait_s, is_openai=scope["path"].startswith(OPENAI_PATHS))
         else:
             await self._app(scope, receive, send)
@@ -49,6 +57,10 @@ class RateLimit:
         return 0
 
     def _counted(self, scope: Scope) -> Iterator[tuple[RateLimitItem, str]]:
+        if scope["path"].startswith(CALCULATOR):
+            if scope["method"] == "POST":
+                yield _COUNTS, f"calculator:{client_address(scope)}"
+            return
         yield self._address_rate, f"address:{client_address(scope)}"
         # The whole credential and not the key's id in it, which is no secret: nobody uses up what is another's. Without
         # the scheme, whose case and distance are the client's to choose (`keys.authenticate`).
@@ -76,14 +88,21 @@ def _header(scope: Scope, name: bytes) -> bytes:
     return b",".join(value for key, value in scope["headers"] if key == name)
 
 
+def _is_too_much(scope: Scope) -> bool:
+    """Whether the calculator is sent more than it would read, or does not know how much."""
+    if scope["type"] != "http" or not scope["path"].startswith(CALCULATOR) or scope["method"] != "POST":
+        return False
+    length = _header(scope, b"content-length")
+    return not length.isdigit() or int(length) > _MOST_COUNTED
+
+
 async def _refuse(send: Any, wait_s: int, *, is_openai: bool) -> None:
     told = openai_errors.of(TooManyRequests(MESSAGE, retry_after=wait_s)) if is_openai else DETAIL
-    body = orjson.dumps({"error": told})
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"retry-after", str(wait_s).encode()),
-        (b"x-request-id", uuid4().hex.encode()),
-    ]
-    await send({"type": "http.response.start", "status": 429, "headers": headers})
+    headers = [(b"content-type", b"application/json"), (b"retry-after", str(wait_s).encode())]
+    await _answer(send, 429, orjson.dumps({"error": told}), headers)
+
+
+async def _answer(send: Any, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
+    headers += [(b"content-length", str(len(body)).encode()), (b"x-request-id", uuid4().hex.encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -7,7 +7,6 @@ docs/decisions/draining.md says how a restart loses nothing.
 import argparse
 import asyncio
 import socket
-from typing import cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -43,8 +42,11 @@ class Server(uvicorn.Server):
         free_since: dict[HttpToolsProtocol, float] = {}
         until = clock.monotonic() + self._drain_s
         while state.connections and not self.force_exit and (now := clock.monotonic()) < until:
-            for connection in cast(list[HttpToolsProtocol], list(state.connections)):
-                if connection.cycle is not None and not connection.cycle.response_complete:
+            for connection in list(state.connections):
+                if not isinstance(connection, HttpToolsProtocol):
+                    # A page's socket: it connects again, to whoever serves by then.
+                    connection.shutdown()
+                elif connection.cycle is not None and not connection.cycle.response_complete:
                     free_since.pop(connection, None)
                 elif now - free_since.setdefault(connection, now) >= LINGER_S:
                     connection.shutdown()
@@ -70,7 +72,10 @@ def main() -> None:
         host=asked.host,
         port=asked.port,
         http="httptools",
-        ws="none",
+        ws="websockets-sansio",
+        # A page sends nothing, and what it is told are ids.
+        ws_max_size=1024,
+        ws_per_message_deflate=False,
         loop="uvloop",
         lifespan="on",
         log_level=asked.log_level,

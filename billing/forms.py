@@ -90,12 +90,18 @@ class LedgerForm(forms.Form):
     kind = forms.ChoiceField(required=False, choices=[("", "Everything"), *ledger.KINDS.items()], label="Kind")
     start = forms.DateField(required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}))
     end = forms.DateField(required=False, label="To, included", widget=forms.DateInput(attrs={"type": "date"}))
+    q = forms.CharField(
+        required=False,
+        max_length=120,
+        label="Id, or words",
+        widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
+    )
 
     def wanted(self) -> ledger.Filter:
         """The filter of what could be read."""
         self.full_clean()
         data = self.cleaned_data
-        return ledger.days(data.get("start"), data.get("end"), data.get("kind") or "")
+        return ledger.days(data.get("start"), data.get("end"), data.get("kind") or "", data.get("q") or "")
 
 
 def _cents(dollars: Decimal | None) -> int:
@@ -148,6 +154,10 @@ class AutoTopupForm(forms.Form):
         label="But in a month at most",
         help_text="A calendar month in UTC.",
     )
+
+    def __init__(self, data: Any = None, **options: Any) -> None:
+        # It stands beside the form of a single payment.
+        super().__init__(data, auto_id="id_auto_%s", **options)
 
     @classmethod
     def of(cls, row: AutoTopup | None) -> "AutoTopupForm":

@@ -1,5 +1,6 @@
 """Words of the ledger: its entries, what to show of them, and what they add up to. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -15,6 +16,9 @@ KINDS: dict[str, str] = {
     "hold": "Held",
     "release": "Released",
 }
+
+
+_PREFIXES = ("", "job:", "req:", "topup:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +85,22 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which entries: of one kind (empty for all), from `start` and before `end`."""
+    """Which entries: of one kind (empty for all), from `start` and before `end`, about `text` (empty for all)."""
 
     kind: str = ""
     start: datetime | None = None
     end: datetime | None = None
+    text: str = ""
+
+    @property
+    def sources(self) -> list[str]:
+        """What the text may be the id of: a job, a request, a payment, or a source as the CSV names it."""
+        return [f"{prefix}{self.text}{suffix}" for prefix in _PREFIXES for suffix in ("", ":capture")]
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is left out."""
+        return self == Filter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +118,22 @@ class Totals:
         return self.added_nano + self.taken_nano
 
 
-def days(first: date | None, last: date | None, kind: str = "") -> Filter:
+def total(entries: Sequence[Entry]) -> Totals:
+    """What some entries add up to."""
+    amounts = [entry.amount_nano for entry in entries]
+    return Totals(
+        entries=len(entries),
+        added_nano=sum(amount for amount in amounts if amount > 0),
+        taken_nano=sum(amount for amount in amounts if amount < 0),
+        held_nano=sum(entry.held_nano for entry in entries),
+    )
+
+
+def days(first: date | None, last: date | None, kind: str = "", text: str = "") -> Filter:
     """Whole days in UTC, both included."""
     start = datetime.combine(first, time(), UTC) if first else None
     end = datetime.combine(last + timedelta(days=1), time(), UTC) if last and last < date.max else None
-    return Filter(kind, start, end)
+    return Filter(kind, start, end, text.strip())
 
 
 def month(year: int, number: int) -> Filter:

@@ -11,6 +11,7 @@ urlpatterns = [
     path("credits/alert", credits.balance_alert, name="balance_alert"),
     path("credits/add", topups.add, name="credits_add"),
     path("credits/auto", topups.auto, name="auto_topup"),
+    path("credits/auto/forget", topups.forget_method, name="forget_method"),
     path("credits/payments/<uuid:topup_id>", topups.topup, name="topup"),
     path("credits/payments/<uuid:topup_id>/receipt", topups.receipt, name="receipt"),
     path("usage", usage.usage_page, name="usage"),

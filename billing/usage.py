@@ -1,12 +1,17 @@
 """Words of usage: how it is broken down, and over which days. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, timedelta
 
 from anex.core.errors import InvalidRequest
 
 DIMENSIONS = ("day", "model", "key", "surface")
+FIGURES = ("requests", "input_tokens", "cached_tokens", "output_tokens", "amount_nano")
 MAX_DAYS = 366
+
+# Values that usage is limited to, by dimension; never a day.
+Only = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +22,9 @@ class Span:
     last: date
 
     @property
-    def start(self) -> datetime:
-        """The moment the first day begins."""
-        return datetime.combine(self.first, time(), UTC)
-
-    @property
-    def end(self) -> datetime:
-        """The moment the last day is over."""
-        return datetime.combine(self.last + timedelta(days=1), time(), UTC)
+    def days(self) -> list[date]:
+        """Every day of it, the oldest first."""
+        return [self.first + timedelta(days=place) for place in range((self.last - self.first).days + 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,11 @@ def span(start: str | None, end: str | None, *, today: date) -> Span:
     if (last - first).days >= MAX_DAYS or last == date.max:
         raise InvalidRequest(f"At most {MAX_DAYS} days can be asked for at once.", param="start_date")
     return Span(first, last)
+
+
+def recent(days: int, *, today: date) -> Span:
+    """The last `days` days, today among them."""
+    return Span(today - timedelta(days=days - 1), today)
 
 
 def dimensions(text: str | None) -> tuple[str, ...]:

@@ -24,6 +24,19 @@ class EventType(StrEnum):
     TEST = "test"
 
 
+# When each is told and what it carries, for people; in Markdown.
+MEANINGS = {
+    EventType.SUBMITTED: "the job was made",
+    EventType.ESTIMATING: "its file is being checked and priced",
+    EventType.COST_READY: "the quote is ready; carries the estimate",
+    EventType.IN_PROGRESS: "the quote was approved and its credits are held",
+    EventType.COMPLETED: "the job is done; carries its status and a fresh link to the result",
+    EventType.FAILED: "the job failed; carries why, and a link where rows were delivered",
+    EventType.CANCELLED: "the job was stopped; carries the same as `failed`",
+    EventType.TEST: "the button of the console",
+}
+
+
 class DeliveryState(StrEnum):
     """What can become of an event on its way to an endpoint."""
 

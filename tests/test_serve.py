@@ -13,11 +13,20 @@ from anex import serve
 from tests.realtime.served import until
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+UPGRADE = (
+    b"GET /live HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
 SLOW = REQUEST.replace(b"GET /", b"GET /slow")
 
 
 async def answer(scope: Any, receive: Any, send: Any) -> None:
-    """Two bytes; on /slow the second comes once the process drains."""
+    """Two bytes; on /slow the second comes once the process drains. A socket is taken and told nothing."""
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.accept"})
+        while (await receive())["type"] != "websocket.disconnect":
+            pass
+        return
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"o", "more_body": True})
     if scope["path"] == "/slow":
@@ -108,6 +117,14 @@ def test_answer_under_way_is_finished_and_its_connection_serves_another(running:
     whole(busy)
     busy.sendall(REQUEST)
     assert b"connection: close\r\n" in whole(busy)
+
+
+def test_sockets_of_pages_are_closed_at_once_saying_that_the_process_restarts(running: Running) -> None:
+    page = running.connect()
+    page.sendall(UPGRADE)
+    assert page.recv(4096).startswith(b"HTTP/1.1 101")
+    running.end()
+    assert page.recv(4096) == b"\x88\x02" + (1012).to_bytes(2)
 
 
 def test_answer_that_takes_too_long_is_given_up() -> None:

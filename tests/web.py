@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -19,8 +20,9 @@ from tests.stack import accepts, send
 class Web:
     """A web process with everything it logs in a file."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, *, host: str = "127.0.0.1", environment: Mapping[str, str] | None = None) -> None:
         self.log, self.port = log, free_port()
+        self.url = f"http://{host}:{self.port}"
         tests = connection.settings_dict["NAME"]
         address = urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{tests}"))
         with log.open("wb") as output:
@@ -32,6 +34,8 @@ class Web:
                     "DJANGO_SETTINGS_MODULE": "anex.settings.test",
                     "DATABASE_URL": address,
                     "ANEX_LOG_LEVEL": "DEBUG",
+                    "ANEX_PUBLIC_URL": self.url,
+                    **(environment or {}),
                 },
                 stdout=output,
                 stderr=output,

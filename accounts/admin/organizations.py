@@ -3,11 +3,14 @@
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html_join
 from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from accounts.models import Organization, Plan
 from accounts.services import organizations, plans
+from anex.core import overview
 from anex.core.staff import ReadOnlyAdmin, ReasonForm
 
 
@@ -40,7 +43,17 @@ class OrganizationAdmin(ReadOnlyAdmin):
     list_display = ("name", "id", "state", "created_at")
     list_filter = (("suspended_at", admin.EmptyFieldListFilter),)
     search_fields = ("name", "id", "memberships__user__email")
-    fields = ("id", "name", "created_at", "suspended_at", "plan", "in_flight_limit", "eu_routing", "people")
+    fields = (
+        "id",
+        "name",
+        "created_at",
+        "suspended_at",
+        "plan",
+        "in_flight_limit",
+        "eu_routing",
+        "people",
+        "elsewhere",
+    )
     ordering = ("-created_at",)
     actions_detail = ("suspend", "resume", "limit", "give_plan", "route_to_eu", "route_to_world")
 
@@ -53,7 +66,16 @@ class OrganizationAdmin(ReadOnlyAdmin):
     def people(self, organization: Organization) -> str:
         """Everyone in it with their role."""
         members = organization.memberships.select_related("user").order_by("created_at")
-        return ", ".join(f"{member.user.email} ({member.role})" for member in members)
+        told = (
+            (reverse("admin:accounts_user_change", args=[member.user_id]), member.user.email, member.role)
+            for member in members
+        )
+        return format_html_join("", '<p><a class="underline" href="{}">{}</a> ({})</p>', told)
+
+    @admin.display(description="What it has")
+    def elsewhere(self, organization: Organization) -> str:
+        """Its balance, keys, jobs and more, as links."""
+        return overview.links(organization.pk)
 
     @action(description="Suspend", url_path="suspend", permissions=["act"])  # type: ignore[untyped-decorator]
     def suspend(self, request: HttpRequest, object_id: str) -> HttpResponse:

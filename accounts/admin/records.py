@@ -26,7 +26,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
     list_filter = ("actor_kind", "action")
     list_select_related = ("organization",)
     search_fields = ("actor_id", "target", "organization__name", "reason")
-    fields = ("at", "action", "actor", "target", "organization", "reason")
+    fields = ("at", "action", "actor", "target", "organization", "reason", "details")
     ordering = ("-at", "-id")
 
     @admin.display(ordering="actor_id")

@@ -1,5 +1,6 @@
 """Reads of API keys."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -40,15 +41,39 @@ def with_ceilings(now: datetime) -> list[LimitedKey]:
     ]
 
 
-def of(organization_id: UUID) -> list[ApiKey]:
-    """The organization's keys with their creators, active ones first, newest first."""
-    keys = ApiKey.objects.filter(organization_id=organization_id).select_related("created_by").order_by("-created_at")
-    return sorted(keys, key=lambda key: key.revoked_at is not None)
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some keys with their creators, the newest first; `older` is the id after which the next page starts."""
+
+    keys: list[ApiKey]
+    older: str
+
+
+def page(organization_id: UUID, *, revoked: bool = False, after: str = "", size: int) -> Page:
+    """Keys that are not revoked, or those that are; never those of the playground. An unknown `after` starts anew."""
+    mine = ApiKey.objects.filter(organization_id=organization_id, for_playground=False)
+    listed = mine.filter(revoked_at__isnull=not revoked).select_related("created_by").order_by("-created_at", "-pk")
+    last = mine.filter(pk=after).values_list("created_at", flat=True).first() if after else None
+    if last is not None:
+        listed = listed.filter(Q(created_at__lt=last) | Q(created_at=last, pk__lt=after))
+    found = list(listed[: size + 1])
+    return Page(found[:size], found[size - 1].pk if len(found) > size else "")
+
+
+def has_any(organization_id: UUID) -> bool:
+    """Whether there is one, in use or revoked; that of the playground is none."""
+    return ApiKey.objects.filter(organization_id=organization_id, for_playground=False).exists()
+
+
+def names(organization_id: UUID, key_ids: Iterable[str]) -> dict[str, str]:
+    """What some keys of the organization are called, revoked ones too."""
+    mine = ApiKey.objects.filter(organization_id=organization_id, pk__in=list(key_ids))
+    return dict(mine.values_list("pk", "name"))
 
 
 def get(organization_id: UUID, key_id: str) -> ApiKey:
-    """One key of the organization; raises NotFound (404) for any other."""
-    key = ApiKey.objects.filter(pk=key_id, organization_id=organization_id).first()
+    """One key; raises NotFound (404) for any other, and for one of the playground."""
+    key = ApiKey.objects.filter(pk=key_id, organization_id=organization_id, for_playground=False).first()
     if key is None:
         raise NotFound("There is no such key.")
     return key

@@ -13,7 +13,7 @@ from accounts.alert_kinds import Kind
 from accounts.models import Membership, Organization
 from accounts.permissions import OWNER, ROLES, Action, managing, may
 from accounts.selectors import memberships
-from accounts.services import audit
+from accounts.services import audit, playground
 from anex.core.actors import Actor
 from anex.core.errors import Conflict, Forbidden, InvalidRequest
 
@@ -51,7 +51,10 @@ def change_role(*, organization_id: UUID, user_id: int, role: str, actor: Actor)
 
 @transaction.atomic
 def remove(*, organization_id: UUID, user_id: int, actor: Actor) -> None:
-    """Take a member out. Raises as `change_role`; the keys they made stay, since keys belong to the organization."""
+    """Take a member out. Raises as `change_role`; the keys they made stay, since keys belong to the organization.
+
+    The one their browser called with in the playground does not.
+    """
     lock(organization_id)
     membership = memberships.get(organization_id, user_id)
     require(organization_id, actor, managing(membership.role))
@@ -127,6 +130,7 @@ def known(role: str) -> str:
 def _take_out(membership: Membership) -> None:
     if membership.role == OWNER:
         _keep_an_owner(membership.organization_id, "Transfer ownership first.")
+    playground.close(user_id=membership.user_id, organization_id=membership.organization_id)
     membership.delete()
 
 

@@ -1,4 +1,4 @@
-"""Organizations: created with their first owner, suspended, resumed, limited and routed by staff."""
+"""Organizations: created with their first owner, renamed, suspended, resumed, limited and routed by staff."""
 
 from uuid import UUID
 
@@ -21,6 +21,22 @@ def create(*, name: str, owner_id: int, actor: Actor) -> Organization:
     Membership.objects.create(organization=organization, user_id=owner_id, role=Membership.Role.OWNER)
     audit.record(organization_id=organization.pk, actor=actor, action="organization.create")
     return organization
+
+
+@transaction.atomic
+def rename(*, organization_id: UUID, name: str, actor: Actor) -> None:
+    """Another name, for its members alone: programs know the organization by its id.
+
+    Raises InvalidRequest (400) for an unusable name. The same name again changes nothing.
+    """
+    wanted = names.clean(name)
+    organization = Organization.objects.select_for_update(no_key=True).get(pk=organization_id)
+    if organization.name == wanted:
+        return
+    details = {"name": wanted, "was": organization.name}
+    organization.name = wanted
+    organization.save(update_fields=["name"])
+    audit.record(organization_id=organization_id, actor=actor, action="organization.rename", details=details)
 
 
 @transaction.atomic

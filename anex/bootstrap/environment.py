@@ -9,6 +9,7 @@ import hashlib
 import os
 import platform
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -118,8 +119,17 @@ def _install(name: str) -> None:
     print("Installing the requirements; the first time takes a minute or two.", flush=True)
     for requirements in SETS[name]:
         _run([str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", *requirements])
+    _write_command()
     MARK.unlink()
     (VENV / f"installed-{name}").write_text(_fingerprint())
+
+
+def _write_command() -> None:
+    """`.venv/bin/anex`, the command line as it stands in this checkout."""
+    script = VENV / "bin" / "anex"
+    start = f"PYTHONPATH={shlex.quote(str(ROOT))} exec {shlex.quote(str(PYTHON))} -P -m anex.cli"
+    script.write_text(f'#!/bin/sh\n{start} "$@"\n')
+    script.chmod(0o755)
 
 
 def _broken() -> bool:

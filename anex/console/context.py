@@ -8,10 +8,18 @@ from django.utils.functional import SimpleLazyObject
 from accounts.access import Member, acting
 from accounts.selectors import freezes
 
+THEMES = ("light", "dark")
+
 
 def maintenance(request: HttpRequest) -> dict[str, Any]:
     """`api_frozen`: whether the batch API is frozen; asked only by pages that show it."""
     return {"api_frozen": lambda: freezes.is_frozen("batch")}
+
+
+def theme(request: HttpRequest) -> dict[str, Any]:
+    """`theme`: light or dark where this browser chose one; empty where the system decides."""
+    chosen = request.COOKIES.get("theme", "")
+    return {"theme": chosen if chosen in THEMES else ""}
 
 
 def member(request: HttpRequest) -> dict[str, Any]:

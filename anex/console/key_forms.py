@@ -77,6 +77,24 @@ class KeyForm(forms.Form):
         self.add_error(named if named in self.fields else None, error.message)
 
 
+class RevokeForm(forms.Form):
+    """The key's name once more, so that no slip of the hand revokes one."""
+
+    typed = forms.CharField(max_length=names.MAX_LENGTH, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+
+    def __init__(self, data: Any = None, *, name: str) -> None:
+        super().__init__(data)
+        self._name = name
+        self.fields["typed"].label = f"Type “{name}” to confirm"
+
+    def clean_typed(self) -> str:
+        """The name as it was typed; spaces around it do not matter."""
+        typed: str = self.cleaned_data["typed"]
+        if typed.strip() != self._name.strip():
+            raise forms.ValidationError("That is not the name of this key. Nothing is revoked.")
+        return typed
+
+
 class RotateForm(forms.Form):
     """How long the former secret goes on working."""
 

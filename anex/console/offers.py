@@ -1,34 +1,83 @@
-"""The models a person can pick: for sale, and with a server that answers now."""
+"""The models a person can pick for a job: for sale, and with a server that answers now."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
 from uuid import UUID
 
 from billing import price_cards
+from billing.pricing import Fees, PriceCard, Rates
 from inference import catalogue
 from inference.backends import registry
+from inference.catalogue.schema import Model
 from jobs.selectors.offers import is_for_sale
 
+_TASKS: Final = ("chat", "embed", "decide")
+URLS: Final = {"chat": "/v1/chat/completions", "embed": "/v1/embeddings", "decide": "/v1/systemone"}
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Offer:
-    """A model on sale; prices are nano-dollars per million tokens. What encodes or decides writes nothing.
+    """A model on sale and the card it is sold by, whose rates are nano-dollars per million tokens."""
 
-    `hour_percent` of them is what a job within an hour costs, where the model is sold so.
-    """
+    model: Model
+    card: PriceCard
 
-    model_id: str
-    task: str
-    inputs: tuple[str, ...]
-    context_tokens: int
-    max_output_tokens: int | None
-    input_nano: int
-    output_nano: int
-    prices_media_apart: bool
-    minimum_job_cents: int
-    hour_percent: int | None
+    @property
+    def url(self) -> str:
+        """What the rows of its files name."""
+        return URLS[self.model.task]
 
+    @property
+    def text(self) -> Rates:
+        """What rows without media cost."""
+        return self.card.text
 
-_TASKS = ("chat", "embed", "decide")
+    @property
+    def media(self) -> Rates | None:
+        """What rows with media cost, where the model takes any."""
+        return self.card.media
+
+    @property
+    def fees(self) -> Fees | None:
+        """What items and their length cost on top of their tokens; None where that is nothing."""
+        return self.card.fees if self.card.fees != Fees() else None
+
+    @property
+    def hour(self) -> Rates | None:
+        """What text rows cost in a job within an hour, where the model is sold so."""
+        return self.card.within("1h").text if "1h" in self.card.windows else None
+
+    @cached_property
+    def takes(self) -> frozenset[str]:
+        """The options of a job that the model takes, as the form names them."""
+        model = self.model
+        if model.task == "embed":
+            widths = model.embedding
+            return frozenset({"dimensions"} if widths and widths.min_dimensions < widths.dimensions else ())
+        if model.task == "decide":
+            return frozenset()
+        taken = {"max_output_tokens", "temperature", "response_format"}
+        if model.reasoning != "none":
+            taken.add("reasoning")
+        if model.takes_budget:
+            taken.add("reasoning_budget")
+        if model.effort_levels:
+            taken.add("reasoning_effort")
+        if self.most_fps:
+            taken.add("video_fps")
+        return frozenset(taken)
+
+    @property
+    def switches(self) -> str:
+        """`takes` as words that a selector of the style sheet can name."""
+        return " ".join(sorted(name.replace("_", "-") for name in self.takes))
+
+    @property
+    def most_fps(self) -> float | None:
+        """The highest sampling rate of clips that can be asked for."""
+        video = self.model.media.video if self.model.media else None
+        return video.max_fps if video else None
 
 
 def current(*, organization_id: UUID, region: str) -> list[Offer]:
@@ -38,22 +87,10 @@ def current(*, organization_id: UUID, region: str) -> list[Offer]:
     for model in catalogue.all_models():
         card = price_cards.current(model.id)
         sold = is_for_sale(model, organization_id=organization_id, region=region)
-        if model.id not in served or not sold or card is None:
-            continue
-        found.append(
-            Offer(
-                model_id=model.id,
-                task=model.task,
-                inputs=model.inputs,
-                context_tokens=model.context_tokens,
-                max_output_tokens=model.max_output_tokens,
-                input_nano=card.text.input,
-                output_nano=card.text.output,
-                prices_media_apart=card.media is not None,
-                minimum_job_cents=card.minimum_job_cents,
-                hour_percent=card.windows.get("1h"),
-            )
-        )
-    return sorted(
-        found, key=lambda offer: (_TASKS.index(offer.task), offer.output_nano, offer.input_nano, offer.model_id)
-    )
+        if model.id in served and sold and card is not None:
+            found.append(Offer(model, card))
+    return sorted(found, key=_order)
+
+
+def _order(offer: Offer) -> tuple[int, int, int, str]:
+    return _TASKS.index(offer.model.task), offer.text.output, offer.text.input, offer.model.id

@@ -8,7 +8,7 @@ from typing import Literal
 from jobs.batch_status import EXPIRED
 from jobs.lifecycle import TERMINAL, Status
 
-Tone = Literal["busy", "warn", "good", "bad", "plain"]
+Tone = Literal["info", "warning", "success", "error", "ghost"]
 
 LABELS: dict[Status, str] = {
     Status.SUBMITTED: "Submitted",
@@ -24,10 +24,10 @@ LABELS: dict[Status, str] = {
 # Of a batch whose window closed.
 _LAPSED: dict[Status, str] = LABELS | {Status.CANCELLING: "Expiring", Status.CANCELLED: "Expired"}
 TONES: dict[Status, Tone] = {
-    Status.COST_READY: "warn",
-    Status.DONE: "good",
-    Status.FAILED: "bad",
-    Status.CANCELLED: "plain",
+    Status.COST_READY: "warning",
+    Status.DONE: "success",
+    Status.FAILED: "error",
+    Status.CANCELLED: "ghost",
 }
 _STRAIGHT = (
     Status.SUBMITTED,
@@ -75,8 +75,8 @@ def labels(stop_reason: str) -> dict[Status, str]:
 
 
 def tone(status: Status) -> Tone:
-    """How a status is coloured."""
-    return TONES.get(status, "busy")
+    """How a status is coloured, in daisyUI's words."""
+    return TONES.get(status, "info")
 
 
 def _state(status: Status, *, is_last: bool) -> Literal["past", "now", "good", "bad", "plain"]:

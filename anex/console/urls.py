@@ -1,12 +1,23 @@
 """Console paths of the pages that join apps."""
 
 from django.urls import path
-from django.views.generic import RedirectView
 
-from anex.console.views import auto_approve, dashboard, jobs, keys, submit, webhook_log, webhooks
+from anex.console.views import (
+    auto_approve,
+    dashboard,
+    job_list,
+    jobs,
+    keys,
+    organization,
+    playground,
+    results,
+    submit,
+    theme,
+    webhook_log,
+    webhooks,
+)
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="dashboard"), name="home"),
     path("dashboard", dashboard.dashboard, name="dashboard"),
     path("dashboard/live", dashboard.dashboard_live, name="dashboard_live"),
     path("keys", keys.key_list, name="keys"),
@@ -15,10 +26,13 @@ urlpatterns = [
     path("keys/<str:key_id>/rotate", keys.key_rotate, name="key_rotate"),
     path("keys/<str:key_id>/end-overlap", keys.key_end_overlap, name="key_end_overlap"),
     path("keys/<str:key_id>/revoke", keys.key_revoke, name="key_revoke"),
-    path("jobs", jobs.job_list, name="jobs"),
+    path("jobs", job_list.job_list, name="jobs"),
     path("jobs/auto-approve", auto_approve.auto_approve, name="auto_approve"),
     path("jobs/new", submit.new, name="job_new"),
     path("jobs/new/upload", submit.upload, name="job_upload"),
+    path("jobs/new/file", submit.file_form, name="job_file"),
+    path("jobs/new/sample", submit.sample, name="job_sample"),
+    path("jobs/new/input/<uuid:input_id>", submit.input_state, name="job_input"),
     path("jobs/<uuid:job_id>", jobs.job_page, name="job"),
     path("jobs/<uuid:job_id>/live", jobs.job_live, name="job_live"),
     path("jobs/<uuid:job_id>/approve", jobs.job_approve, name="job_approve"),
@@ -28,7 +42,14 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/retry", jobs.job_retry, name="job_retry"),
     path("jobs/<uuid:job_id>/delete", jobs.job_delete, name="job_delete"),
     path("jobs/<uuid:job_id>/result", jobs.job_result, name="job_result"),
+    path("jobs/<uuid:job_id>/results", results.results, name="job_results"),
+    path("jobs/<uuid:job_id>/results/<int:number>", results.result_row, name="job_result_row"),
     path("jobs/<uuid:job_id>/errors", jobs.job_errors, name="job_errors"),
+    path("playground", playground.page, name="playground"),
+    path("playground/embeddings", playground.page, {"task": "embed"}, name="playground_embeddings"),
+    path("playground/decisions", playground.page, {"task": "decide"}, name="playground_decisions"),
+    path("playground/key", playground.key, name="playground_key"),
+    path("playground/requests/<str:request_id>", playground.bill, name="playground_bill"),
     path("webhooks", webhooks.endpoint_list, name="webhooks"),
     path("webhooks/new", webhooks.endpoint_create, name="webhook_create"),
     path("webhooks/<uuid:endpoint_id>", webhook_log.delivery_list, name="webhook_log"),
@@ -41,4 +62,7 @@ urlpatterns = [
     path("webhooks/<uuid:endpoint_id>/test", webhook_log.send_test, name="webhook_test"),
     path("webhooks/deliveries/<uuid:delivery_id>", webhook_log.delivery_page, name="webhook_delivery"),
     path("webhooks/deliveries/<uuid:delivery_id>/resend", webhook_log.resend, name="webhook_resend"),
+    path("settings", organization.settings_page, name="settings"),
+    path("settings/name", organization.rename, name="organization_rename"),
+    path("theme", theme.choose, name="theme"),
 ]

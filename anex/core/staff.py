@@ -1,7 +1,7 @@
 """What every page of the staff area has in common: nothing is edited, a change is an action with a reason."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
@@ -20,8 +20,22 @@ from anex.core.actors import Actor
 from anex.core.errors import AnexError
 
 Change = Callable[..., object]
+# Writes a line of the audit record. Apps that know no customer reach it here: `accounts` gives it when it is loaded.
+Recorder = Callable[..., object]
+_recorders: list[Recorder] = []
 # An id as clients write it: that of the database behind a word for what it names.
 _CLIENTS_ID: Final = re.compile(r"(?:[a-z]+[-_])?([0-9a-f]{32})")
+
+
+def record_with(recorder: Recorder) -> None:
+    """Have what staff did recorded by this function."""
+    _recorders.append(recorder)
+
+
+def record(*, actor: Actor, action: str, target: str, reason: str, details: Mapping[str, object] | None = None) -> None:
+    """Leave a line about what concerns no organization, in the caller's transaction."""
+    for recorder in _recorders:
+        recorder(actor=actor, action=action, target=target, reason=reason, details=details)
 
 
 class ReasonForm(forms.Form):

@@ -6,9 +6,6 @@
 from collections.abc import Iterator
 from typing import Final
 
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
-
 from anex.core.error_catalogue import SECTIONS, Entry
 from inference.refusals import SENTENCES
 
@@ -38,25 +35,22 @@ charged, and the same row is refused again. A single request with such a fault a
 
 
 def markdown() -> str:
-    """The whole page."""
+    """The whole page, as docs/errors.md has it."""
+    return f"# Errors\n\n{body()}"
+
+
+def body() -> str:
+    """The page without its heading."""
     sections = "\n".join(f"## {title}\n\n{''.join(_table(entries))}" for title, entries in SECTIONS.items())
     rows = "".join(f"| `{code}` | {_cell(sentence)} |\n" for code, sentence in SENTENCES.items())
     words = [HEAD, ABOUT_RETRY, _words("retry", RETRY), HELD_BACK, ABOUT_CHARGED, _words("charged", CHARGED)]
     about_rows = f"## What can be wrong with a row\n\n{ROWS}\n\n| code | sentence |\n|---|---|\n"
-    return "\n\n".join(("# Errors", *words, f"{sections}\n{about_rows}{rows}"))
+    return "\n\n".join((*words, f"{sections}\n{about_rows}{rows}"))
 
 
 def charge_word(entry: Entry) -> str:
     """`charged` as JSON has it."""
     return str(entry.charged).lower() if isinstance(entry.charged, bool) else f'"{entry.charged}"'
-
-
-def marked(text: str) -> SafeString:
-    """A sentence as HTML: what stands in backticks is code."""
-    pieces = text.split("`")
-    return format_html_join(
-        "", "{}", ((format_html("<code>{}</code>", p) if i % 2 else p,) for i, p in enumerate(pieces))
-    )
 
 
 def _words(name: str, words: dict[str, str]) -> str:

@@ -42,6 +42,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "anex.refusals.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "anex.compression.PageCompression",
     "anex.refusals.NulMiddleware",
     "anex.refusals.DatabaseAwayMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -72,6 +73,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "anex.console.context.maintenance",
                 "anex.console.context.member",
+                "anex.console.context.theme",
             ],
         },
     },
@@ -201,17 +203,16 @@ ANEX_STORAGE_DIR = Path(env.str("ANEX_STORAGE_DIR", default=str(VAR_DIR / "objec
 
 if ANEX_S3_BUCKET:
     # Browsers upload straight to the bucket; its CORS rules must allow POST from ANEX_PUBLIC_URL.
-    CONTENT_SECURITY_POLICY["DIRECTIVES"]["connect-src"] = [
-        "'self'",
-        *(
-            [ANEX_S3_ENDPOINT_URL]
-            if ANEX_S3_ENDPOINT_URL
-            else [
-                f"https://{ANEX_S3_BUCKET}.s3.amazonaws.com",
-                f"https://{ANEX_S3_BUCKET}.s3.{ANEX_S3_REGION}.amazonaws.com",
-            ]
-        ),
-    ]
+    _buckets = (
+        [ANEX_S3_ENDPOINT_URL]
+        if ANEX_S3_ENDPOINT_URL
+        else [
+            f"https://{ANEX_S3_BUCKET}.s3.amazonaws.com",
+            f"https://{ANEX_S3_BUCKET}.s3.{ANEX_S3_REGION}.amazonaws.com",
+        ]
+    )
+    CONTENT_SECURITY_POLICY["DIRECTIVES"]["connect-src"] = ["'self'", *_buckets]
+    CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"] += _buckets
 
 # Payments go through Stripe when its key is named; its events come to /billing/webhooks/stripe.
 ANEX_STRIPE_SECRET_KEY = env.str("ANEX_STRIPE_SECRET_KEY", default="")
@@ -221,10 +222,13 @@ ANEX_STRIPE_API_BASE = env.str("ANEX_STRIPE_API_BASE", default="https://api.stri
 ANEX_LOCAL_PAYMENTS = env.bool("ANEX_LOCAL_PAYMENTS", default=False)
 if ANEX_STRIPE_SECRET_KEY:
     # The form of a top-up is answered with a redirect to Stripe's page.
-    CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"] = ["'self'", "https://checkout.stripe.com"]
+    CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"].append("https://checkout.stripe.com")
 
 # A folder of models that are not part of the platform, and in it `prices` with what they cost: docs/add-a-model.md
 ANEX_MODELS_DIR = Path(_models) if (_models := env.str("ANEX_MODELS_DIR", default="")) else None
+
+# A folder of pages that only an operator can write (terms, privacy, support, a blog …): /docs/self-hosting
+ANEX_SITE_DIR = Path(_site) if (_site := env.str("ANEX_SITE_DIR", default="")) else None
 
 # Seconds without a heartbeat after which a worker's chunks may be claimed by another.
 ANEX_LEASE_SECONDS = env.float("ANEX_LEASE_SECONDS", default=30.0)

@@ -21,6 +21,7 @@ UNFOLD = {
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("console/mark.svg")},
     ],
+    "DASHBOARD_CALLBACK": "anex.core.overview.dashboard",
     "BORDER_RADIUS": "8px",
     "COLORS": {
         "primary": {
@@ -56,6 +57,7 @@ UNFOLD = {
                 ("Holds", "lock_clock", "billing_hold"),
                 ("Payments", "payments", "billing_topup"),
                 ("Expiring grants", "hourglass_bottom", "billing_grant"),
+                ("Price cards", "price_change", "billing_pricecard"),
             ),
             _pages(
                 "Work",

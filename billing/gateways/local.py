@@ -76,10 +76,14 @@ class Local:
         return Event(**fields, topup_id=UUID(topup_id) if topup_id else None)
 
 
-def decide(topup_id: UUID, *, paid: bool) -> tuple[bytes, str]:
-    """What the page's buttons do: the signed event of a payment that was paid or declined, the first time for good."""
+def decide(topup_id: UUID, *, paid: bool, declines_later: bool = False) -> tuple[bytes, str]:
+    """What the page's buttons do: the signed event of a payment that was paid or declined, the first time for good.
+
+    A method that is saved is refused whenever it is charged, if `declines_later`.
+    """
     state = LocalPayment.State.PAID if paid else LocalPayment.State.DECLINED
-    LocalPayment.objects.filter(pk=topup_id, state=LocalPayment.State.OPEN).update(state=state)
+    undecided = LocalPayment.objects.filter(pk=topup_id, state=LocalPayment.State.OPEN)
+    undecided.update(state=state, declines_later=declines_later)
     return sign(_outcome(LocalPayment.objects.get(pk=topup_id)))
 
 
@@ -98,13 +102,13 @@ def _digest(signed_at: int, body: bytes) -> str:
 def _outcome(payment: LocalPayment) -> Event:
     if payment.state == LocalPayment.State.DECLINED:
         return Event(f"le_{payment.pk}_declined", "unpaid", topup_id=payment.pk)
-    saved = "local" if payment.saves_method else ""
+    customer = "local" if payment.saves_method else ""
     return Event(
         f"le_{payment.pk}_paid",
         "paid",
         payment=f"lp_{payment.pk}",
         topup_id=payment.pk,
         cents=payment.cents,
-        customer=saved,
-        method=saved,
+        customer=customer,
+        method=DECLINING if customer and payment.declines_later else customer,
     )

@@ -4,7 +4,7 @@ A realtime request is one line, its charge: it is held for seconds, and shown as
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -43,12 +43,40 @@ _NAMED = """
             ON starts_with(e.source, 'req:') AND u.source = regexp_replace(e.source, ':capture$', '')
     ORDER BY e.at DESC, e.rank DESC, e.id DESC
 """
-_BRANCHES = (
-    (_TRANSFERS.format(sign="", side="credit"), "t.at", 1, "t.id"),
-    (_TRANSFERS.format(sign="-", side="debit"), "t.at", 1, "t.id"),
-    (_HOLDS.format(which=_OF_JOBS), "h.placed_at", 0, "h.id"),
-    (_HOLDS.format(which=_OF_OPEN_REQUESTS), "h.placed_at", 0, "h.id"),
-    (_RELEASES, "h.settled_at", 2, "h.id"),
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """Lines of one table that come from one index, and the columns that order them."""
+
+    select: str
+    at: str
+    rank: int
+    key: str
+
+    def and_also(self, condition: str) -> "_Branch":
+        return replace(self, select=f"{self.select} AND {condition}")
+
+
+_MOVES = (
+    _Branch(_TRANSFERS.format(sign="", side="credit"), "t.at", 1, "t.id"),
+    _Branch(_TRANSFERS.format(sign="-", side="debit"), "t.at", 1, "t.id"),
+)
+_SET_ASIDE = (
+    _Branch(_HOLDS.format(which=_OF_JOBS), "h.placed_at", 0, "h.id"),
+    _Branch(_HOLDS.format(which=_OF_OPEN_REQUESTS), "h.placed_at", 0, "h.id"),
+    _Branch(_RELEASES, "h.settled_at", 2, "h.id"),
+)
+# A text is a source, found by its index, or words of a reason, which no charge has.
+_FOUND = (
+    *(branch.and_also("t.source = ANY(%(sources)s)") for branch in _MOVES),
+    *(
+        branch.and_also(
+            "t.kind <> 'charge' AND strpos(lower(t.reason), %(words)s) > 0 AND t.source <> ALL(%(sources)s)"
+        )
+        for branch in _MOVES
+    ),
+    *(branch.and_also("h.source = ANY(%(sources)s)") for branch in _SET_ASIDE),
 )
 
 
@@ -63,9 +91,10 @@ class Page:
 def page(organization_id: UUID, wanted: Filter, *, size: int, before: Cursor | None = None) -> Page:
     """The newest `size` entries older than `before`."""
     branches = []
-    for select, at, rank, key in _BRANCHES:
+    for branch in _branches(wanted):
+        at, rank, key = branch.at, branch.rank, branch.key
         older = f" AND {at} <= %(at)s AND ({at}, {rank}, {key}) < (%(at)s, %(rank)s, %(id)s)" if before else ""
-        branches.append(f"({select}{_between(at)}{older} ORDER BY {at} DESC, {key} DESC LIMIT %(limit)s)")
+        branches.append(f"({branch.select}{_between(at)}{older} ORDER BY {at} DESC, {key} DESC LIMIT %(limit)s)")
     query = f"{' UNION ALL '.join(branches)} ORDER BY at DESC, rank DESC, id DESC LIMIT %(limit)s"
     query = _NAMED.format(entries=query)
     parameters = _parameters(organization_id, wanted) | {"limit": size + 1}
@@ -91,16 +120,36 @@ def everything(organization_id: UUID, wanted: Filter, *, chunk: int = 1_000) -> 
 
 
 def totals(organization_id: UUID, wanted: Filter) -> Totals:
-    """What the entries of all pages add up to."""
-    branches = " UNION ALL ".join(f"({select}{_between(at)})" for select, at, _, _ in _BRANCHES)
-    query = f"""
-        SELECT count(*), coalesce(sum(amount_nano) FILTER (WHERE amount_nano > 0), 0),
-            coalesce(sum(amount_nano) FILTER (WHERE amount_nano < 0), 0), coalesce(sum(held_nano), 0)
-        FROM ({branches}) AS entry
-    """  # noqa: S608
+    """What the entries of all pages add up to. Reads every one of them."""
+    figures = """count(*), coalesce(sum(amount_nano) FILTER (WHERE amount_nano > 0), 0),
+        coalesce(sum(amount_nano) FILTER (WHERE amount_nano < 0), 0), coalesce(sum(held_nano), 0)"""
+    branches = " UNION ALL ".join(f"({each.select}{_between(each.at)})" for each in _branches(wanted))
     with connection.cursor() as cursor:
-        cursor.execute(query, _parameters(organization_id, wanted))
+        cursor.execute(f"SELECT {figures} FROM ({branches}) AS entry", _parameters(organization_id, wanted))  # noqa: S608
         return Totals(*(int(figure) for figure in cursor.fetchone()))
+
+
+def moved_by_kind(organization_id: UUID, start: datetime, end: datetime) -> dict[str, tuple[int, int]]:
+    """For each kind of line that changed the balance: how many there are, and their sum in nano-dollars."""
+    branches = " UNION ALL ".join(f"({each.select}{_between(each.at)})" for each in _MOVES)
+    query = f"SELECT kind, count(*), sum(amount_nano) FROM ({branches}) AS entry GROUP BY kind"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(query, _parameters(organization_id, Filter("", start, end)))
+        return {kind: (count, int(amount)) for kind, count, amount in cursor.fetchall()}
+
+
+def first_at(organization_id: UUID) -> datetime | None:
+    """When the first line was written, None before it."""
+    query = """
+        SELECT least(
+            (SELECT t.at FROM billing_transfer t WHERE t.credit_id = %(account)s ORDER BY t.at, t.id LIMIT 1),
+            (SELECT t.at FROM billing_transfer t WHERE t.debit_id = %(account)s ORDER BY t.at, t.id LIMIT 1)
+        )
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(query, {"account": _account(organization_id)})
+        found: datetime | None = cursor.fetchone()[0]
+    return found
 
 
 def balance_at(organization_id: UUID, moment: datetime) -> int:
@@ -120,17 +169,27 @@ def balance_at(organization_id: UUID, moment: datetime) -> int:
     return row[0] if row else 0
 
 
+def _branches(wanted: Filter) -> tuple[_Branch, ...]:
+    return _FOUND if wanted.text else _MOVES + _SET_ASIDE
+
+
 def _between(at: str) -> str:
     return f" AND {at} >= %(start)s AND {at} < %(end)s"
 
 
 def _parameters(organization_id: UUID, wanted: Filter) -> dict[str, Any]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT id FROM billing_account WHERE organization_id = %s", [organization_id])
-        row = cursor.fetchone()
     return {
-        "account": row[0] if row else 0,
+        "account": _account(organization_id),
         "kinds": [wanted.kind] if wanted.kind else list(KINDS),
         "start": wanted.start or "-infinity",
         "end": wanted.end or "infinity",
+        "sources": wanted.sources,
+        "words": wanted.text.lower(),
     }
+
+
+def _account(organization_id: UUID) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id FROM billing_account WHERE organization_id = %s", [organization_id])
+        row = cursor.fetchone()
+    return row[0] if row else 0

@@ -1,28 +1,36 @@
 """Monthly statements: where a month began, what happened by kind, where it ended."""
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, timedelta
 from uuid import UUID
-
-from django.db.models import Min, Q
 
 from anex.core import clock
 from anex.core.errors import NotFound
 from billing.ledger import KINDS, Entry, Filter, month
-from billing.models import Transfer
 from billing.selectors import ledger
 
-_UNMOVED = ("hold", "release")
+# How many lines of a kind a statement names; charges, of which there may be any number, are in the CSV.
+LISTED = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """All lines of a kind together; `lines` is empty for charges, of which there may be any number."""
+    """All lines of a kind together; `lines` are the last of them, and none of charges."""
 
-    label: str
+    kind: str
     count: int
     amount_nano: int
     lines: list[Entry]
+
+    @property
+    def label(self) -> str:
+        """The kind in words."""
+        return KINDS[self.kind]
+
+    @property
+    def unlisted(self) -> int:
+        """How many lines are counted and not listed."""
+        return 0 if self.kind == "charge" else self.count - len(self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,11 @@ class Statement:
     is_over: bool
 
     @property
+    def last_day(self) -> date:
+        """The last day of the month."""
+        return date(self.first_day.year + self.first_day.month // 12, self.first_day.month % 12 + 1, 1) - timedelta(1)
+
+    @property
     def due_nano(self) -> int:
         """What is owed at the end, by an organization billed by invoice."""
         return max(0, -self.closing_nano)
@@ -43,8 +56,7 @@ class Statement:
 
 def months(organization_id: UUID) -> list[date]:
     """The first day of every month since the first ledger line, newest first."""
-    mine = Q(debit__organization_id=organization_id) | Q(credit__organization_id=organization_id)
-    first: datetime | None = Transfer.objects.filter(mine).aggregate(first=Min("at"))["first"]
+    first = ledger.first_at(organization_id)
     if first is None:
         return []
     now, found = clock.now(), []
@@ -61,19 +73,13 @@ def get(organization_id: UUID, first_day: date) -> Statement:
         raise NotFound("There is no statement of this month.")
     span = month(first_day.year, first_day.month)
     assert span.start is not None and span.end is not None
+    moved = ledger.moved_by_kind(organization_id, span.start, span.end)
     parts = []
-    for kind, label in KINDS.items():
-        if kind in _UNMOVED:
-            continue
+    for kind in (kind for kind in KINDS if kind in moved):
+        count, amount_nano = moved[kind]
         wanted = Filter(kind, span.start, span.end)
-        totals = ledger.totals(organization_id, wanted)
-        if totals.entries:
-            lines = (
-                []
-                if kind == "charge"
-                else [line for some in ledger.everything(organization_id, wanted) for line in some]
-            )
-            parts.append(Part(label, totals.entries, totals.net_nano, lines[::-1]))
+        lines = [] if kind == "charge" else ledger.page(organization_id, wanted, size=LISTED).entries
+        parts.append(Part(kind, count, amount_nano, lines[::-1]))
     return Statement(
         first_day=first_day,
         opening_nano=ledger.balance_at(organization_id, span.start),

@@ -1,7 +1,10 @@
 """Reads of payments, each within one organization."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
+
+from django.db.models import Sum
 
 from anex.core.errors import NotFound
 from billing.models import AutoTopup, PaymentEvent, Topup, Transfer
@@ -36,6 +39,18 @@ def receipt(organization_id: UUID, topup_id: UUID) -> Receipt:
     lines = list(Transfer.objects.filter(source__in=sources).select_related("credit").order_by("id"))
     back = sum(-line.amount_nano if line.credit.organization_id else line.amount_nano for line in lines)
     return Receipt(topup, Transfer.objects.get(source=f"topup:{topup.pk}").amount_nano, lines, back)
+
+
+def recent(organization_id: UUID, limit: int) -> list[Topup]:
+    """The newest payments that were asked for, whatever became of them."""
+    return list(Topup.objects.filter(organization_id=organization_id).order_by("-created_at")[:limit])
+
+
+def automatic_since(organization_id: UUID, moment: datetime) -> int:
+    """What automatic top-ups since then cost, in cents; one under way counts."""
+    made = Topup.objects.filter(organization_id=organization_id, automatic=True, created_at__gte=moment)
+    cents: int = made.exclude(state=Topup.State.FAILED).aggregate(sum=Sum("cents", default=0))["sum"]
+    return cents
 
 
 def auto(organization_id: UUID) -> AutoTopup | None:

@@ -4,11 +4,10 @@ Off until a person turns it on; a declined charge turns it off again.
 """
 
 import logging
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Sum
 
 from accounts.services import audit
 from anex.core.actors import Actor, system
@@ -18,12 +17,15 @@ from billing import gateways
 from billing.gateways.interface import Declined, Gateway, GatewayAway
 from billing.models import AutoTopup, Topup
 from billing.selectors import balances
-from billing.services import payment_events, topups
+from billing.selectors import topups as topup_reads
+from billing.services import failed_topups, payment_events, topups
 
 log = logging.getLogger(__name__)
 
 _ACTOR = system("auto_topup")
 MAX_CAP_CENTS = 10_000_000
+# For how long a charge may be asked for again; gateways know an idempotency key for a day.
+ASKED_FOR = timedelta(hours=20)
 
 
 @transaction.atomic
@@ -47,12 +49,25 @@ def configure(
         row.failure = ""
     row.enabled = enabled
     row.save()
+    _record(row, actor)
+
+
+@transaction.atomic
+def forget_method(*, organization_id: UUID, actor: Actor) -> None:
+    """Forget the saved payment method, and the rule for charging it; Conflict while it is being charged."""
+    if Topup.objects.filter(organization_id=organization_id, automatic=True, state=Topup.State.OPEN).exists():
+        raise Conflict("The payment method is being charged just now. Try again in a minute.")
+    AutoTopup.objects.select_for_update().filter(organization_id=organization_id).delete()
+    audit.record(organization_id=organization_id, actor=actor, action="credits.forget_payment_method")
+
+
+def _record(row: AutoTopup, actor: Actor) -> None:
     terms = (cents_to_nano(value) for value in (row.cents, row.threshold_cents, row.monthly_cap_cents))
     audit.record(
-        organization_id=organization_id,
+        organization_id=row.organization_id,
         actor=actor,
         action="credits.auto_topup",
-        reason="{} below {}, at most {} a month".format(*map(format_dollars, terms)) if enabled else "off",
+        reason="{} below {}, at most {} a month".format(*map(format_dollars, terms)) if row.enabled else "off",
     )
 
 
@@ -78,17 +93,15 @@ def _begin(organization_id: UUID, gateway: Gateway, now: datetime) -> Topup | No
     ).first()  # fmt: skip
     if row is None:
         return None
-    automatic = Topup.objects.filter(organization_id=organization_id, automatic=True)
-    under_way = automatic.filter(state=Topup.State.OPEN).first()
+    under_way = Topup.objects.filter(organization_id=organization_id, automatic=True, state=Topup.State.OPEN).first()
     if under_way:
-        return under_way
+        if now - under_way.created_at < ASKED_FOR:
+            return under_way
+        _give_up(under_way)
+        return None
     if balances.get(organization_id).available_nano >= cents_to_nano(row.threshold_cents):
         return None
-    month = now.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    spent = automatic.filter(state=Topup.State.PAID, created_at__gte=month).aggregate(sum=Sum("cents", default=0))[
-        "sum"
-    ]
-    if spent + row.cents > row.monthly_cap_cents:
+    if topup_reads.automatic_since(organization_id, month_of(now)) + row.cents > row.monthly_cap_cents:
         return None
     return Topup.objects.create(
         organization_id=organization_id,
@@ -99,29 +112,28 @@ def _begin(organization_id: UUID, gateway: Gateway, now: datetime) -> Topup | No
     )
 
 
+def month_of(moment: datetime) -> datetime:
+    """When the calendar month (UTC) began that the monthly cap counts."""
+    return moment.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
+def _give_up(topup: Topup) -> None:
+    """Asking again would be another charge by now; if the first one was made after all, its event books it."""
+    failed_topups.close(topup.pk, gateway=topup.gateway, failure="The payment service did not answer for hours.")
+
+
 def _charge(topup: Topup, gateway: Gateway) -> bool:
     """Outside any transaction; a repetition after a crash is the same charge."""
-    row = AutoTopup.objects.get(organization_id=topup.organization_id)
+    row = AutoTopup.objects.filter(organization_id=topup.organization_id).first()
+    if row is None:
+        return False
     try:
         event = gateway.charge_saved(topups.order(topup), customer=row.customer_ref, method=row.method_ref)
     except Declined as refusal:
-        _stop(topup, refusal.message)
+        failed_topups.close(topup.pk, gateway=gateway.name, failure=refusal.message)
         return False
     except GatewayAway:
         log.warning("automatic top-up %s: the gateway is away; the next sweep asks again", topup.pk)
         return False
     payment_events.apply(gateway.name, event)
     return True
-
-
-@transaction.atomic
-def _stop(topup: Topup, failure: str) -> None:
-    Topup.objects.filter(pk=topup.pk, state=Topup.State.OPEN).update(state=Topup.State.FAILED, failure=failure[:200])
-    AutoTopup.objects.filter(organization_id=topup.organization_id).update(enabled=False, failure=failure[:200])
-    audit.record(
-        organization_id=topup.organization_id,
-        actor=_ACTOR,
-        action="credits.auto_topup",
-        target=str(topup.pk),
-        reason=f"off: {failure}",
-    )

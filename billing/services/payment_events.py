@@ -18,7 +18,7 @@ from anex.core.money import cents_to_nano
 from billing.gateways.interface import Event
 from billing.models import AutoTopup, PaymentEvent, Topup, Transfer
 from billing.selectors import balances
-from billing.services import verbs
+from billing.services import failed_topups, verbs
 
 log = logging.getLogger(__name__)
 
@@ -45,9 +45,7 @@ def apply(gateway: str, event: Event) -> bool:
     if event.kind == "paid" and event.topup_id:
         _book_payment(gateway, event, event.topup_id)
     elif event.kind == "unpaid" and event.topup_id:
-        Topup.objects.filter(pk=event.topup_id, gateway=gateway, state=Topup.State.OPEN).update(
-            state=Topup.State.FAILED, failure="The payment was not made."
-        )
+        failed_topups.close(event.topup_id, gateway=gateway, failure="The payment was not made.")
     if event.payment:
         _book_reversals(gateway, event.payment)
     return True
@@ -79,6 +77,7 @@ def _book_payment(gateway: str, event: Event, topup_id: UUID) -> None:
                 "gateway": gateway,
                 "customer_ref": event.customer,
                 "method_ref": event.method,
+                "saved_at": clock.now(),
                 "failure": "",
             },
         )

@@ -15,7 +15,7 @@ from billing import gateways
 from billing.gateways.interface import Declined, Gateway, GatewayAway, Order
 from billing.models import Topup
 from billing.selectors import topups
-from billing.services import payment_events
+from billing.services import failed_topups, payment_events
 
 MIN_CENTS = 500
 MAX_CENTS = 1_000_000
@@ -111,9 +111,7 @@ def close_stale(now: datetime) -> int:
     for topup in stale.iterator():
         if topup.checkout_ref:
             confirm(organization_id=topup.organization_id, topup_id=topup.pk)
-        closed += Topup.objects.filter(pk=topup.pk, state=Topup.State.OPEN).update(
-            state=Topup.State.FAILED, failure="The payment was not made in time."
-        )
+        closed += failed_topups.close(topup.pk, gateway=topup.gateway, failure="The payment was not made in time.")
     return closed
 
 

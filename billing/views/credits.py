@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, date
 from decimal import Decimal
 from typing import Any, cast
+from urllib.parse import urlencode
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
@@ -20,12 +21,13 @@ from anex.core import clock
 from anex.core.errors import InvalidRequest
 from billing import csv_export, gateways
 from billing.forms import BalanceAlertForm, LedgerForm
-from billing.ledger import Cursor, Entry, Filter
+from billing.ledger import Cursor, Entry, Filter, Totals, total
 from billing.selectors import balance_alerts as alert_reads
-from billing.selectors import balances, grants, ledger, statements
+from billing.selectors import balances, grants, ledger, statements, topups
 from billing.services import balance_alerts
 
 PAGE = 50
+PAYMENTS = 5
 _HEADER = ("time_utc", "kind", "description", "source", "amount_usd", "held_usd", "balance_usd")
 
 
@@ -63,24 +65,33 @@ def _credits_page(
     form = LedgerForm(request.GET)
     wanted = form.wanted()
     before = Cursor.parse(request.GET.get("before", ""))
-    query = request.GET.copy()
-    query.pop("before", None)
+    query = urlencode([(name, value) for name, value in request.GET.items() if value and name in form.fields])
+    page = ledger.page(organization_id, wanted, size=PAGE, before=before)
     context: dict[str, Any] = {
         "balance": balances.get(organization_id),
         "form": form,
-        "page": ledger.page(organization_id, wanted, size=PAGE, before=before),
-        "totals": ledger.totals(organization_id, wanted),
+        "page": page,
+        "totals": _totals(request, organization_id, wanted, page if before is None else None),
         "ending": grants.ending(organization_id),
         "plan": plans.of(organization_id),
         "months": statements.months(organization_id),
         "may_add": member.may(Action.MANAGE_BILLING) and gateways.configured() is not None,
         "alert_form": alert_form,
         "may_manage": member.may(Action.MANAGE_BILLING),
-        "query": query.urlencode(),
+        "query": query,
         "is_first_page": before is None,
-        "is_filtered": bool(wanted.kind or wanted.start or wanted.end),
+        "is_filtered": not wanted.is_everything,
+        "payments": topups.recent(organization_id, PAYMENTS),
+        "auto": topups.auto(organization_id),
     }
     return render(request, "billing/credits.html", context, status=status)
+
+
+def _totals(request: HttpRequest, organization_id: UUID, wanted: Filter, first: ledger.Page | None) -> Totals | None:
+    """Read from the page where it is the only one, else only when asked for: every line is added up."""
+    if first and first.older is None:
+        return total(first.entries)
+    return ledger.totals(organization_id, wanted) if "sum" in request.GET else None
 
 
 @never_cache

@@ -1,5 +1,6 @@
 """Pages of payments: add credits, wait for the payment, its receipt, automatic top-ups."""
 
+from datetime import timedelta
 from uuid import UUID, uuid4
 
 from django.contrib import messages
@@ -10,13 +11,17 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import Member, member_page
 from accounts.permissions import Action
-from anex.core.errors import AnexError
+from anex.core import clock
+from anex.core.errors import AnexError, Conflict
 from billing import gateways
 from billing.forms import AutoTopupForm, TopupForm
 from billing.models import Topup
 from billing.selectors import balances
 from billing.selectors import topups as reads
 from billing.services import auto_topups, topups
+
+# Longer than a gateway usually takes to tell.
+SLOW = timedelta(minutes=30)
 
 
 @never_cache
@@ -57,6 +62,19 @@ def auto(request: HttpRequest, member: Member) -> HttpResponse:
     return _add_page(request, member, TopupForm(initial={"topup_id": uuid4()}), form)
 
 
+@require_POST
+@member_page(Action.MANAGE_BILLING)
+def forget_method(request: HttpRequest, member: Member) -> HttpResponse:
+    """Forget the saved payment method; automatic top-ups end with it."""
+    try:
+        auto_topups.forget_method(organization_id=member.organization.pk, actor=member.actor)
+    except Conflict as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, "The saved payment method is forgotten, and automatic top-ups are off.")
+    return redirect("credits_add")
+
+
 @never_cache
 @require_safe
 @member_page(Action.VIEW)
@@ -64,7 +82,12 @@ def topup(request: HttpRequest, member: Member, topup_id: UUID) -> HttpResponse:
     """Where a payment page leads back to: confirming until the payment is booked."""
     found = topups.confirm(organization_id=member.organization.pk, topup_id=topup_id)
     template = "billing/topup_live.html" if request.headers.get("HX-Request") else "billing/topup.html"
-    context = {"topup": found, "state": Topup.State, "balance": balances.get(member.organization.pk)}
+    context = {
+        "topup": found,
+        "state": Topup.State,
+        "balance": balances.get(member.organization.pk),
+        "is_slow": clock.now() - found.created_at > SLOW,
+    }
     return render(request, template, context)
 
 
@@ -77,10 +100,13 @@ def receipt(request: HttpRequest, member: Member, topup_id: UUID) -> HttpRespons
 
 
 def _add_page(request: HttpRequest, member: Member, form: TopupForm, auto_form: AutoTopupForm) -> HttpResponse:
+    organization_id, month = member.organization.pk, auto_topups.month_of(clock.now())
     context = {
         "form": form,
         "auto_form": auto_form,
-        "auto": reads.auto(member.organization.pk),
+        "auto": reads.auto(organization_id),
+        "month": month,
+        "month_cents": reads.automatic_since(organization_id, month),
         "gateway": gateways.configured(),
         "balance": balances.get(member.organization.pk),
     }

@@ -44,7 +44,8 @@ def local_payment(request: HttpRequest, member: Member, topup_id: UUID) -> HttpR
         raise Http404
     if request.method == "GET":
         return render(request, "billing/local_payment.html", {"topup": topup})
-    event = gateway.read_event(*local.decide(topup_id, paid=request.POST.get("decision") == "pay"))
+    paid, declines_later = request.POST.get("decision") == "pay", "declines_later" in request.POST
+    event = gateway.read_event(*local.decide(topup_id, paid=paid, declines_later=declines_later))
     if event:
         payment_events.apply(gateway.name, event)
     return redirect("topup", topup_id=topup_id)

@@ -83,6 +83,11 @@ def count_live(region: str) -> Counter[str]:
     return Counter(_fresh(region).values_list("model_id", flat=True))
 
 
+def count_silent(region: str) -> int:
+    """How many servers of a region are switched on and were not heard of lately."""
+    return Backend.objects.filter(~_FRESH, region=region, enabled=True).count()
+
+
 def is_served(model_id: str, region: str) -> bool:
     """Whether a region has a server of the model, if only one that is being started again just now."""
     return Backend.objects.filter(model_id=model_id, region=region, enabled=True).exists()

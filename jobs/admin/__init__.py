@@ -1,5 +1,5 @@
 """Work for staff: jobs and batches with their steps, files, chunks, workers and webhooks, all read-only."""
 
-from jobs.admin import batches, jobs, webhooks
+from jobs.admin import batches, facts, jobs, webhooks
 
-__all__ = ["batches", "jobs", "webhooks"]
+__all__ = ["batches", "facts", "jobs", "webhooks"]

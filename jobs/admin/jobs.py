@@ -1,17 +1,14 @@
 """Jobs with their steps, inputs, chunks and workers."""
 
 from django.contrib import admin
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from unfold.decorators import action, display
 
-from accounts.services import audit
-from anex.core.actors import Actor
 from anex.core.money import cents_to_nano, format_dollars
 from anex.core.staff import ReadOnlyAdmin
 from jobs.admin.logs import LogInline
 from jobs.models import Chunk, Input, Job, JobEvent, Worker
-from jobs.services import cancellations
+from jobs.services import interventions
 
 
 class JobEventInline(LogInline):
@@ -33,7 +30,7 @@ class JobAdmin(ReadOnlyAdmin):
     ordering = ("-created_at",)
     exclude = ("prices",)
     inlines = (JobEventInline,)
-    actions_detail = ("cancel",)
+    actions_detail = ("requeue", "fail", "cancel")
 
     @display(  # type: ignore[untyped-decorator]
         description="Status",
@@ -54,6 +51,34 @@ class JobAdmin(ReadOnlyAdmin):
         """What was charged in the end."""
         return _dollars(job.charge_cents)
 
+    @action(description="Requeue", url_path="requeue", permissions=["act"])  # type: ignore[untyped-decorator]
+    def requeue(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Let any worker take the job's work."""
+        return self.ask(
+            request,
+            object_id,
+            title="Requeue",
+            explanation="The job's open work is taken from the workers that hold it, and any may claim it afresh. Rows "
+            "in flight are sent once more, at our cost.",
+            change=lambda row, actor, reason: interventions.requeue(
+                organization_id=row.organization_id, job_id=row.pk, actor=actor, reason=reason
+            ),
+        )
+
+    @action(description="Fail", url_path="fail", permissions=["act"])  # type: ignore[untyped-decorator]
+    def fail(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """End the job as failed."""
+        return self.ask(
+            request,
+            object_id,
+            title="Fail",
+            explanation="The job ends as failed by our fault, and its owner reads the reason. Rows already "
+            "answered are delivered and charged, the rest is released.",
+            change=lambda row, actor, reason: interventions.fail(
+                organization_id=row.organization_id, job_id=row.pk, actor=actor, reason=reason
+            ),
+        )
+
     @action(description="Cancel", url_path="cancel", permissions=["act"])  # type: ignore[untyped-decorator]
     def cancel(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Stop the job as its owner could."""
@@ -62,7 +87,9 @@ class JobAdmin(ReadOnlyAdmin):
             object_id,
             title="Cancel",
             explanation="The job stops; rows already answered are delivered and charged, the rest is released.",
-            change=_cancel,
+            change=lambda row, actor, reason: interventions.cancel(
+                organization_id=row.organization_id, job_id=row.pk, actor=actor, reason=reason
+            ),
         )
 
 
@@ -95,14 +122,6 @@ class WorkerAdmin(ReadOnlyAdmin):
     list_display = ("name", "id", "region", "started_at", "heartbeat_at")
     list_filter = ("region",)
     ordering = ("-id",)
-
-
-@transaction.atomic
-def _cancel(job: Job, actor: Actor, reason: str) -> None:
-    cancellations.cancel(organization_id=job.organization_id, job_id=job.pk, actor=actor)
-    audit.record(
-        organization_id=job.organization_id, actor=actor, action="job.staff_cancel", target=str(job.pk), reason=reason
-    )
 
 
 def _dollars(cents: int | None) -> str:

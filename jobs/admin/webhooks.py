@@ -3,10 +3,13 @@
 from urllib.parse import urlsplit
 
 from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from unfold.decorators import action
 
 from anex.core.staff import ReadOnlyAdmin
 from jobs.admin.logs import LogInline
 from jobs.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
+from jobs.services import interventions
 
 
 class WebhookAttemptInline(LogInline):
@@ -45,6 +48,21 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     search_fields = ("id", "event__id", "event__job__id", "endpoint__id")
     ordering = ("-next_attempt_at",)
     inlines = (WebhookAttemptInline,)
+    actions_detail = ("resend",)
+
+    @action(description="Send again", url_path="resend", permissions=["act"])  # type: ignore[untyped-decorator]
+    def resend(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Deliver the event once more."""
+        return self.ask(
+            request,
+            object_id,
+            title="Send again",
+            explanation="The event is sent to its endpoint again, with the same webhook-id, and tried as often as a "
+            "new one.",
+            change=lambda row, actor, reason: interventions.resend(
+                organization_id=row.endpoint.organization_id, delivery_id=row.pk, actor=actor, reason=reason
+            ),
+        )
 
     @admin.display(ordering="event__type")
     def type(self, delivery: WebhookDelivery) -> str:

@@ -1,27 +1,16 @@
 """What GET /jobs takes and answers: filters, a cursor that means nothing to its reader, and a page of jobs."""
 
-import base64
-import struct
-from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 from rest_framework import serializers
 from rest_framework.request import Request
 
 from jobs.api.schemas import STATUSES, JobSerializer
+from jobs.selectors import pages
 from jobs.selectors.pages import Filters, Place
 
 MAX_LIMIT = 100
 DEFAULT_LIMIT = 20
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_CURSOR = struct.Struct(">q16s")  # microseconds since the epoch, id
-
-
-def encode(place: Place) -> str:
-    """A place as a cursor."""
-    moment = (place.created_at - _EPOCH) // timedelta(microseconds=1)
-    return base64.urlsafe_b64encode(_CURSOR.pack(moment, place.id.bytes)).decode()
 
 
 class CursorField(serializers.CharField):
@@ -30,9 +19,8 @@ class CursorField(serializers.CharField):
     def to_internal_value(self, data: Any) -> Place:  # type: ignore[override]
         """The place it stands for."""
         try:
-            moment, id_bytes = _CURSOR.unpack(base64.b64decode(super().to_internal_value(data), b"-_", validate=True))
-            return Place(_EPOCH + timedelta(microseconds=moment), UUID(bytes=id_bytes))
-        except (ValueError, struct.error, OverflowError) as error:
+            return pages.decode(super().to_internal_value(data))
+        except ValueError as error:
             raise serializers.ValidationError("is not a cursor of this list") from error
 
 
@@ -85,6 +73,6 @@ def query(request: Request) -> dict[str, Any]:
         model_id=fields.get("model"),
         created_after=fields.get("created_after"),
         created_before=fields.get("created_before"),
-        key_id=fields.get("key"),
+        created_by=f"key:{fields['key']}" if "key" in fields else None,
     )
     return {"filters": filters, "after": fields.get("after"), "limit": fields["limit"]}

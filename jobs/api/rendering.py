@@ -10,7 +10,7 @@ from jobs.api import listing
 from jobs.api.schemas import JobDataDeletionSerializer, JobResultSerializer, JobSerializer
 from jobs.lifecycle import TERMINAL, Status
 from jobs.models import Job
-from jobs.selectors import jobs
+from jobs.selectors import jobs, pages
 from jobs.selectors.contents import Failure
 from jobs.selectors.jobs import Progress, row_outcomes
 from jobs.selectors.pages import Page
@@ -47,7 +47,7 @@ def page(found: Page, progress: dict[UUID, Progress]) -> dict[str, Any]:
     return {
         "data": [listing.ListedJobSerializer(_fields(job, progress.get(job.pk))).data for job in found.jobs],
         "has_more": found.end is not None,
-        "next_cursor": found.end and listing.encode(found.end),
+        "next_cursor": found.end and pages.encode(found.end),
     }
 
 

@@ -64,6 +64,7 @@ class WebhookEvent(models.Model):
                 name="one_terminal_event",
             )
         ]
+        indexes = [models.Index(fields=["organization", "-at"], name="events_by_time")]
 
     def __str__(self) -> str:
         return str(self.id)

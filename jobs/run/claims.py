@@ -65,8 +65,9 @@ class Claim:
         return self.byte_end - self.byte_start
 
 
-# Whether row `c`, left-joined to its holder `w`, is nobody's; by the claimer's clock and the database's.
-FREE = """(c.epoch IS NULL OR w.id IS NULL OR (c.epoch = %(epoch)s AND c.id <> ALL(%(held)s))
+# Whether row `c`, left-joined to its holder `w`, is nobody's; by the claimer's clock and the database's. What was taken
+# from this worker is not claimed by it again before it has noticed.
+FREE = """(((w.id IS NULL OR c.epoch = %(epoch)s) AND c.id <> ALL(%(held)s))
            OR (%(reclaim)s AND w.heartbeat_at < now() - %(lease)s * interval '1 second'
                AND pg_postmaster_start_time() < now() - %(lease)s * interval '1 second'))"""
 # Whether a chunk of this kind may be worked on now.

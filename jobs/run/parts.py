@@ -87,7 +87,12 @@ def merge(bodies: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 def rows_in_error(body: bytes) -> Iterator[int]:
     """The rows of a part whose result line has an error: those without an answer, or with one that broke its format."""
-    return (row for row, line in _entries(body) if _decode(line).error is not None)
+    return (row for row, line in _entries(body) if is_in_error(line))
+
+
+def is_in_error(line: bytes) -> bool:
+    """Whether a result line has an error."""
+    return _decode(line).error is not None
 
 
 class _ResultLine(msgspec.Struct):

@@ -20,6 +20,7 @@ from jobs.models import Chunk, Input, Job, JobEvent, Part
 RECENTLY: Final = timedelta(minutes=1)
 # Adding up the parts of a long job takes a while, and whoever looks at it looks often.
 KEPT_SECONDS: Final = 1.0
+MOST_RETRIES: Final = 10
 WAITING = (Status.SUBMITTED, Status.ESTIMATING, Status.COST_READY)
 
 
@@ -42,10 +43,14 @@ class Progress:
     waits_for_server: bool = False
 
     @property
+    def rows_left(self) -> int:
+        """Rows without an outcome."""
+        return self.rows_total - self.rows_done
+
+    @property
     def seconds_left(self) -> int | None:
         """At the present pace; None where there is none."""
-        left = self.rows_total - self.rows_done
-        return math.ceil(left / self.rows_per_second) if self.rows_per_second else None
+        return math.ceil(self.rows_left / self.rows_per_second) if self.rows_per_second else None
 
 
 def get(organization_id: UUID, job_id: UUID) -> Job:
@@ -167,6 +172,11 @@ def row_outcomes(job: Job) -> int:
     return sum(count or 0 for count in counts)
 
 
+def never_run(job: Job) -> int:
+    """Rows of an ended job that nothing came of; 0 of one that is not over."""
+    return (job.row_count or 0) - row_outcomes(job) if job.status in TERMINAL else 0
+
+
 def retryable_rows(job: Job) -> int:
     """Rows of an ended job that were never answered, ended in an error or broke their format.
 
@@ -185,6 +195,11 @@ def is_readable(job: Job) -> bool:
 def borrows_input(job: Job) -> bool:
     """Whether a retry has not copied its rows yet, or never did: the input it names is that of the job it retries."""
     return job.retry_of is not None and job.input_id == job.retry_of.input_id
+
+
+def retries(job: Job) -> list[Job]:
+    """The jobs that were made of the rows of this one, oldest first; a few at most."""
+    return list(job.retries.order_by("created_at")[:MOST_RETRIES])
 
 
 def events(job: Job) -> list[JobEvent]:

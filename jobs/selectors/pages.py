@@ -1,13 +1,19 @@
 """An organization's jobs page by page, newest first; a page begins where the one before ended, whatever came since."""
 
+import base64
+import struct
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
 from jobs.models import Job
+
+_DIGITS = 32
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_CURSOR = struct.Struct(">q16s")  # microseconds since the epoch, id
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +26,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which jobs are listed; None leaves out no job. Both times are exclusive, `key_id` is the key that submitted."""
+    """Which jobs are listed; None leaves out no job. Both times are exclusive, `created_by` is who submitted.
+
+    `id_begins` is the beginning of an id in hexadecimal digits, without hyphens.
+    """
 
     statuses: Collection[str] | None = None
     model_id: str | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
-    key_id: str | None = None
+    created_by: str | None = None
+    id_begins: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +45,21 @@ class Page:
 
     jobs: list[Job]
     end: Place | None
+
+
+def encode(place: Place) -> str:
+    """A place as a cursor, which means nothing to its reader."""
+    moment = (place.created_at - _EPOCH) // timedelta(microseconds=1)
+    return base64.urlsafe_b64encode(_CURSOR.pack(moment, place.id.bytes)).decode()
+
+
+def decode(cursor: str) -> Place:
+    """The place of a cursor; ValueError for what is none."""
+    try:
+        moment, id_bytes = _CURSOR.unpack(base64.b64decode(cursor, b"-_", validate=True))
+        return Place(_EPOCH + timedelta(microseconds=moment), UUID(bytes=id_bytes))
+    except (struct.error, OverflowError) as error:
+        raise ValueError(cursor) from error
 
 
 def page(organization_id: UUID, *, filters: Filters, after: Place | None, limit: int) -> Page:
@@ -59,6 +84,10 @@ def _filtered(jobs: QuerySet[Job], filters: Filters) -> QuerySet[Job]:
         jobs = jobs.filter(created_at__gt=filters.created_after)
     if filters.created_before is not None:
         jobs = jobs.filter(created_at__lt=filters.created_before)
-    if filters.key_id is not None:
-        jobs = jobs.filter(created_by=f"key:{filters.key_id}")
+    if filters.created_by is not None:
+        jobs = jobs.filter(created_by=filters.created_by)
+    if filters.id_begins is not None:
+        # A range of ids is what the index of ids knows.
+        first, last = (UUID(hex=filters.id_begins.ljust(_DIGITS, digit)) for digit in "0f")
+        jobs = jobs.filter(pk__range=(first, last))
     return jobs

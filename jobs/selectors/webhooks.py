@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from anex.core.errors import NotFound
 from jobs.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
@@ -46,17 +46,23 @@ def locked_endpoint(organization_id: UUID, endpoint_id: UUID) -> WebhookEndpoint
 
 
 def deliveries(
-    endpoint: WebhookEndpoint, wanted: DeliveryFilter, *, offset: int = 0, limit: int
+    endpoint: WebhookEndpoint, wanted: DeliveryFilter, *, before: UUID | None = None, limit: int
 ) -> list[WebhookDelivery]:
-    """At most `limit` deliveries to the endpoint with their events, the newest event first."""
-    found = WebhookDelivery.objects.filter(endpoint=endpoint).select_related("event")
+    """At most `limit` deliveries to the endpoint with their events, the newest event first, from the one after
+    `before` on; an unknown `before` starts with the newest.
+    """
+    mine = WebhookDelivery.objects.filter(endpoint=endpoint, event__organization_id=endpoint.organization_id)
+    found = mine.select_related("event")
     if wanted.state:
         found = found.filter(state=wanted.state)
     if wanted.type:
         found = found.filter(event__type=wanted.type)
     if wanted.job_id:
         found = found.filter(event__job_id=wanted.job_id)
-    return list(found.order_by("-event__at", "-pk")[offset : offset + limit])
+    at = mine.filter(pk=before).values_list("event__at", flat=True).first() if before else None
+    if at is not None:
+        found = found.filter(Q(event__at__lt=at) | Q(event__at=at, pk__lt=before), event__at__lte=at)
+    return list(found.order_by("-event__at", "-pk")[:limit])
 
 
 def delivery(organization_id: UUID, delivery_id: UUID) -> WebhookDelivery:

@@ -35,6 +35,16 @@ def cancel_unstarted(job: Job, *, stop_reason: str, actor: Actor, now: datetime)
     return True
 
 
+def fail_unstarted(job: Job, *, actor: Actor, now: datetime) -> bool:
+    """Move a job, locked by the caller's transaction, to `failed` by our fault, with zero counts and no charge."""
+    outcome = NOTHING_RAN | {"failure_code": "internal_error", "finished_at": now, "data_expires_at": now + DATA_KEPT}
+    if not advance(job.id, to=Status.FAILED, actor=actor, **outcome):
+        return False
+    Chunk.objects.filter(job=job).update(closed=True, epoch=None)
+    job.status = Status.FAILED
+    return True
+
+
 def is_lapsed(job: Job, now: datetime) -> bool:
     """Whether a quoted job's approval window has closed."""
     return job.approval_expires_at is not None and job.approval_expires_at <= now

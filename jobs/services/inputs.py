@@ -9,6 +9,8 @@ The second line is that of an input copied from a URL (`ingests`). A ready input
 is pinned by the first settle and every read names it.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -21,7 +23,7 @@ from anex.core.actors import Actor
 from anex.core.errors import Conflict, InvalidRequest, Unprocessable
 from billing.selectors import balances
 from jobs.models import Input
-from jobs.selectors import inputs
+from jobs.selectors import contents, inputs
 from jobs.services import residency
 from jobs.storage import keys, store
 from jobs.storage.interface import UPLOAD_LIMIT_S, UploadTarget
@@ -42,11 +44,29 @@ _NOT_READY = {
 EXPIRED = "The input has expired. Create a new input and upload the file again."
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An input for people: being copied (`moves`), ready, failed for a reason, or over."""
+
+    id: UUID
+    format: str
+    size_bytes: int | None
+    moves: bool
+    is_ready: bool
+    failure: str | None
+
+
 def create_upload(
-    *, organization_id: UUID, format: str | None, actor: Actor, data_residency: str | None = None
+    *,
+    organization_id: UUID,
+    format: str | None,
+    actor: Actor,
+    data_residency: str | None = None,
+    return_to: Callable[[UUID], str] | None = None,
 ) -> tuple[Input, UploadTarget]:
     """An input that awaits its file, and the presigned target for 0 to MAX_INPUT_BYTES bytes (001, POST /inputs).
 
+    `return_to` is the URL by input to which the target sends a browser on, for forms that no script submits.
     Raises Forbidden and Misdirected (residency), InvalidRequest (no format), Unprocessable (unknown format),
     PaymentRequired (no balance), StoreUnavailable.
     """
@@ -69,11 +89,23 @@ def create_upload(
         created_by=str(actor),
         upload_expires_at=now + UPLOAD_WINDOW,
     )
-    target = store(source.region).presign_upload(source.key, max_bytes=MAX_INPUT_BYTES, expires_at=now + UPLOAD_WINDOW)
+    target = store(source.region).presign_upload(
+        source.key,
+        max_bytes=MAX_INPUT_BYTES,
+        expires_at=now + UPLOAD_WINDOW,
+        return_to=return_to and return_to(input_id),
+    )
     with transaction.atomic():
         source.save(force_insert=True)
         audit.record(organization_id=organization_id, actor=actor, action="input.create", target=str(input_id))
     return source, target
+
+
+def create_whole(*, organization_id: UUID, format: str, data: bytes, actor: Actor) -> Input:
+    """A ready input of bytes that are at hand, such as a sample file. Raises as `create_upload`."""
+    source, _ = create_upload(organization_id=organization_id, format=format, actor=actor)
+    store(source.region).put(source.key, data)
+    return settle(source)
 
 
 def look_up(*, organization_id: UUID, input_id: UUID) -> Input:
@@ -81,6 +113,19 @@ def look_up(*, organization_id: UUID, input_id: UUID) -> Input:
     source = inputs.get(organization_id, input_id)
     residency.require_here(source.region)
     return settle(source)
+
+
+def standing(*, organization_id: UUID, input_id: UUID) -> Standing:
+    """The same for a page. Raises as `look_up`."""
+    source = look_up(organization_id=organization_id, input_id=input_id)
+    return Standing(
+        id=source.pk,
+        format=source.format,
+        size_bytes=source.size_bytes,
+        moves=source.status in (Input.State.PENDING, Input.State.COPYING),
+        is_ready=source.status == Input.State.READY,
+        failure=contents.ingest_failure(source),
+    )
 
 
 def settle(source: Input) -> Input:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from functools import wraps
 from typing import TypeVar
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from django.conf import settings
 from django.urls import re_path
@@ -61,14 +61,20 @@ def _endpoint(*methods: str) -> Callable[[App], App]:
 
 @_endpoint("POST")
 async def upload(scope: Scope, receive: Receive, send: Send) -> None:
-    """Store the file of a presigned form; 204 once it is durable, as S3 answers."""
+    """Store the file of a presigned form; 204 once it is durable, or 303 to where the form leads, as S3 answers."""
     form = UploadForm(_header(scope, b"content-type"))
     try:
         async with asyncio.timeout(UPLOAD_LIMIT_S):
             stored = await _take_in(local_store(), form, receive)
     except TimeoutError:
         raise Refused("RequestTimeout", 400, "The upload was not sent in time.") from None
-    await _start(send, 204, {"etag": f'"{stored.etag}"'})
+    etag = f'"{stored.etag}"'
+    # Signed like the rest, so it leads where we said.
+    if url := form.fields.get(policy.RETURN_FIELD):
+        told = urlencode({"bucket": local_store().bucket, "key": stored.key, "etag": etag})
+        await _start(send, 303, {"etag": etag, "location": f"{url}{'&' if '?' in url else '?'}{told}"})
+    else:
+        await _start(send, 204, {"etag": etag})
     await _send_last(send, b"")
 
 

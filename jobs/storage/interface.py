@@ -95,8 +95,13 @@ class Store(Protocol):
     def discard_unfinished(self, *, before: datetime, key: str = "") -> int:
         """Drop what writers that died have left since before `before`, of one `key` or all; answers how many."""
 
-    def presign_upload(self, key: str, *, max_bytes: int, expires_at: datetime) -> UploadTarget:
-        """A form POST that stores 0 to `max_bytes` bytes under exactly `key` until `expires_at`."""
+    def presign_upload(
+        self, key: str, *, max_bytes: int, expires_at: datetime, return_to: str | None = None
+    ) -> UploadTarget:
+        """A form POST that stores 0 to `max_bytes` bytes under exactly `key` until `expires_at`.
+
+        It is answered 204, or sends a browser on to the URL `return_to`.
+        """
 
     def presign_download(self, key: str, *, expires_in_s: int, filename: str) -> str:
         """A link that downloads the object as a file of this name; valid for `expires_in_s` seconds."""

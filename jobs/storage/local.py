@@ -193,10 +193,14 @@ class LocalStore:
                     dropped += 1
         return dropped
 
-    def presign_upload(self, key: str, *, max_bytes: int, expires_at: datetime) -> UploadTarget:
+    def presign_upload(
+        self, key: str, *, max_bytes: int, expires_at: datetime, return_to: str | None = None
+    ) -> UploadTarget:
         """See Store."""
         self._path(key)
-        fields = policy.sign_upload(self.signer, key=key, max_bytes=max_bytes, expires_at=expires_at, now=clock.now())
+        fields = policy.sign_upload(
+            self.signer, key=key, max_bytes=max_bytes, expires_at=expires_at, now=clock.now(), return_to=return_to
+        )
         return UploadTarget(self._public_url + UPLOAD_PATH, fields)
 
     def presign_download(self, key: str, *, expires_in_s: int, filename: str) -> str:

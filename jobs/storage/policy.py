@@ -18,6 +18,8 @@ from urllib.parse import quote, urlencode
 from xml.sax.saxutils import escape
 
 ALGORITHM = "AWS4-HMAC-SHA256"
+# Where a form may say that a browser goes on from its upload.
+RETURN_FIELD = "success_action_redirect"
 # What the signature itself consists of; every other field must be named by the policy (S3, "POST policy").
 _UNLISTED = frozenset({"policy", "x-amz-signature"})
 _REQUIRED = ("key", "policy", "x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-signature")
@@ -94,11 +96,17 @@ def too_small() -> Refused:
     return Refused("EntityTooSmall", 400, "Your proposed upload is smaller than the minimum allowed size")
 
 
-def sign_upload(signer: Signer, *, key: str, max_bytes: int, expires_at: datetime, now: datetime) -> dict[str, str]:
-    """The form fields that allow one upload of 0 to `max_bytes` bytes under `key` until `expires_at`."""
+def sign_upload(
+    signer: Signer, *, key: str, max_bytes: int, expires_at: datetime, now: datetime, return_to: str | None = None
+) -> dict[str, str]:
+    """The form fields that allow one upload of 0 to `max_bytes` bytes under `key` until `expires_at`.
+
+    With `return_to` they name the URL that the one who uploads is sent on to.
+    """
     stamp = _stamp(now)
     fields = {
         "key": key,
+        **({RETURN_FIELD: return_to} if return_to else {}),
         "x-amz-algorithm": ALGORITHM,
         "x-amz-credential": signer.credential(stamp[:8]),
         "x-amz-date": stamp,

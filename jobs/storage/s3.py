@@ -18,6 +18,7 @@ from urllib3.exceptions import HTTPError
 
 from anex.core import clock
 from jobs.storage.interface import BLOCK_BYTES, ObjectChanged, ObjectMissing, Stored, StoreUnavailable, UploadTarget
+from jobs.storage.policy import RETURN_FIELD
 
 MIB = 1024 * 1024
 DEFAULT_PART_BYTES = 16 * MIB
@@ -199,13 +200,17 @@ class S3Store:
                         dropped += 1
         return dropped
 
-    def presign_upload(self, key: str, *, max_bytes: int, expires_at: datetime) -> UploadTarget:
+    def presign_upload(
+        self, key: str, *, max_bytes: int, expires_at: datetime, return_to: str | None = None
+    ) -> UploadTarget:
         """See Store."""
+        more = {RETURN_FIELD: return_to} if return_to else {}
         with _s3_errors(key):
             target = self._client.generate_presigned_post(
                 self.bucket,
                 key,
-                Conditions=[["content-length-range", 0, max_bytes]],
+                Fields=dict(more),
+                Conditions=[["content-length-range", 0, max_bytes], *({name: url} for name, url in more.items())],
                 ExpiresIn=int((expires_at - clock.now()).total_seconds()),
             )
         return UploadTarget(target["url"], target["fields"])

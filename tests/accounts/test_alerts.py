@@ -20,6 +20,7 @@ from tests.factories import actor_of, add_member, make_organization, make_user
 
 FACTS = {
     Kind.LOW_BALANCE: {"available": "$1.00", "threshold": "$5.00"},
+    Kind.AUTO_TOPUP_FAILED: {"amount": "$30.00", "failure": "The card was declined."},
     Kind.KEY_CEILING: {"name": "k", "period": "daily", "ceiling": "$1.00", "spent": "$0.80", "until": "2026-01-02"},
     Kind.JOB_AWAITING_APPROVAL: {"model": "m", "rows": 7, "quote": "$0.72", "until": "2026-01-02 00:00"},
     Kind.JOB_DONE: {
@@ -129,7 +130,7 @@ def test_page_keeps_ones_choice_for_this_organization_alone(acme):
     assert browser.get("/alerts").content.decode().count(" checked") == 2
     assert browser.post("/alerts", {"wanted": ["everything"]}).status_code == 400
     muted = {m.organization.name: m.muted_alerts for m in make_user("ada").memberships.all()}
-    assert muted == {"Acme": ["low_balance", "key_ceiling", "job_awaiting"], "Globex": []}
+    assert muted == {"Acme": ["low_balance", "auto_topup_failed", "key_ceiling", "job_awaiting"], "Globex": []}
     assert AuditEvent.objects.get(action="member.alerts").details == {"muted": muted["Acme"]}
 
 

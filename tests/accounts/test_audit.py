@@ -123,7 +123,7 @@ def test_day_filter_takes_whole_days_in_utc(acme, owner):
 def test_filter_that_makes_no_sense_is_named_in_the_form(acme, owner, query):
     answer = owner.get("/audit", query)
     assert answer.status_code == 400
-    assert 'class="error"' in answer.content.decode()
+    assert "text-error" in answer.content.decode()
 
 
 def test_pages_follow_one_another_without_a_gap(acme, owner, monkeypatch):

@@ -13,10 +13,10 @@ from anex.settings.base import BASE_DIR
 from tests.console import scenes
 from tests.factories import actor_of, add_member, grant_credits, make_key, make_organization, make_user
 
-WORK = ["view", "submit_job", "approve_job", "cancel_job", "download_result", "delete_data", "leave"]
-MANAGING = ["create_key", "revoke_key", "manage_webhooks", "manage_billing", "manage_members"]
+WORK = ["view", "submit_job", "approve_job", "cancel_job", "download_result", "delete_data", "use_playground", "leave"]
+MANAGING = ["create_key", "revoke_key", "manage_webhooks", "manage_billing", "rename", "manage_members"]
 OWNING = ["manage_owners", "read_audit"]
-SHUT = ["submit_job", "approve_job", "create_key"]
+SHUT = ["submit_job", "approve_job", "create_key", "use_playground"]
 
 CELLS = [("owner", action, True) for action in WORK + MANAGING + OWNING]
 CELLS += [("admin", action, action not in OWNING) for action in WORK + MANAGING + OWNING]
@@ -114,6 +114,8 @@ REQUESTS = [
     ("manage_billing", "post", "/credits/auto", {}),
     ("manage_billing", "post", "/jobs/auto-approve", {}),
     ("manage_billing", "post", "/credits/alert", {"threshold": "5"}),
+    ("view", "get", "/settings", {}),
+    ("rename", "post", "/settings/name", {"name": "Acme and sons"}),
     ("view", "get", "/alerts", {}),
     ("view", "post", "/alerts", {"wanted": ["job_done"]}),
     ("manage_members", "post", "/members/{0.grace}/role", {"role": "admin"}),

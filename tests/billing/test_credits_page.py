@@ -187,6 +187,36 @@ def test_filter_narrows_lines_and_totals_alike(ada, acme, query, kinds):
     assert context["totals"].net_nano == sum(entry.amount_nano for entry in context["page"].entries)
 
 
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        (JOB, ["release", "charge", "hold"]),
+        (f"job:{JOB}:capture", ["charge"]),
+        ("answered", ["charge"]),
+        ("COUNTED twice", ["correction"]),
+        ("x:2026", ["grant"]),
+        ("a%", []),
+    ],
+)
+def test_search_finds_lines_by_id_and_by_words(ada, acme, text, kinds):
+    live(acme)
+    request(acme, "answered", charge=300)
+    corrections.adjust(organization_id=acme.pk, cents=-9, reason="Counted twice", source="c", actor=ACTOR)
+    grants.give(organization_id=acme.pk, cents=1, reason="for x:2026", source="x:2026", actor=ACTOR)
+    live(make_organization("Globex"), job="99999999-2222-4333-8444-555555555555")
+    context = ada.get("/credits", {"q": f" {text} "}).context
+    assert [entry.kind for entry in context["page"].entries] == kinds
+    assert context["totals"].entries == len(kinds)
+    assert len(download(make_user("ada"), f"/credits/ledger.csv?q={text}".replace("%", "%25"))) == len(kinds)
+
+
+def test_lines_of_many_pages_are_added_up_when_asked(ada, acme, monkeypatch):
+    monkeypatch.setattr(page, "PAGE", 2)
+    live(acme)
+    assert ada.get("/credits").context["totals"] is None
+    assert ada.get("/credits?sum=1").context["totals"].entries == 4
+
+
 @pytest.mark.parametrize("query", ["", "?kind=charge", "?start=2020-01-01", "?end=2020-01-01"])
 def test_totals_of_the_csv_are_those_of_the_page(ada, acme, query):
     live(acme)

@@ -8,6 +8,7 @@ from uuid import uuid4, uuid5
 import pytest
 from django.db import connection
 from django.db.models import F, Q, Sum
+from django.db.models.functions import TruncDate
 from hypothesis import seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
@@ -20,7 +21,7 @@ from anex.core.money import cents_to_nano
 from anex.core.usage import Usage
 from billing.gateways.interface import Event
 from billing.ledger import Filter
-from billing.models import Account, Hold, Topup, Transfer, UsageRecord
+from billing.models import Account, Hold, Topup, Transfer, UsageDay, UsageRecord
 from billing.selectors import balances, ledger
 from billing.services import corrections, grants, holds, payment_events, refunds, usage
 
@@ -62,6 +63,17 @@ def check_ledger():
     for account in everyone.exclude(organization=None):
         check_against_lines(account)
     assert not Hold.objects.filter(Q(captured_nano__gt=F("amount_nano")) | Q(captured_nano__lt=0)).exists()
+    check_sums_of_usage()
+
+
+def check_sums_of_usage():
+    """The sums by day are what the records add up to, and nothing else."""
+    groups = ("organization_id", "day", "surface", "model_id", "key_id")
+    figures = ("requests", "input_tokens", "cached_tokens", "output_tokens", "amount_nano")
+    records = UsageRecord.objects.annotate(day=TruncDate("at")).values(*groups)
+    summed = records.annotate(**{f"sum_{name}": Sum(name) for name in figures})
+    added_up = set(summed.values_list(*groups, *(f"sum_{name}" for name in figures)))
+    assert added_up == set(UsageDay.objects.exclude(**dict.fromkeys(figures, 0)).values_list(*groups, *figures))
 
 
 class LedgerMachine(RuleBasedStateMachine):

@@ -106,7 +106,7 @@ def test_absurd_threshold_is_refused(acme, cents):
 def test_absurd_threshold_on_the_page_is_refused_and_the_balance_stays(ada, acme, dollars):
     answer = ada.post("/credits/alert", {"threshold": dollars})
     assert answer.status_code == 400
-    assert 'class="error"' in answer.content.decode()
+    assert "text-error" in answer.content.decode()
     assert not BalanceAlert.objects.exists()
     assert balances.get(acme.pk).balance_nano == cents_to_nano(1_000)
 

@@ -8,8 +8,10 @@ from uuid import uuid4
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.db import connection
 from django.db.models import Sum
 from django.test import AsyncClient, Client
+from django.test.utils import CaptureQueriesContext
 
 from accounts.services import keys, organizations
 from anex.core import clock
@@ -17,8 +19,10 @@ from anex.core.actors import Actor
 from anex.core.errors import NotFound
 from anex.core.money import NANO_PER_DOLLAR, cents_to_nano
 from anex.core.usage import Usage
+from billing import usage_chart
 from billing.models import Transfer, UsageRecord
 from billing.services import holds, usage
+from billing.views import usage as page
 from tests.contract.described import judged
 from tests.factories import actor_of, grant_credits, make_key, make_organization, make_user
 
@@ -58,6 +62,18 @@ def consume(organization, actor, source="job:1", nano=10**9, model="gemma4-12b",
 
 def get(client, path, key):
     return client.get(path, headers={"Authorization": key.header})
+
+
+def download(path):
+    """The rows of the CSV as Ada gets them."""
+    client = AsyncClient()
+    client.force_login(make_user("ada"))
+
+    async def read():
+        answer = await client.get(path)
+        return b"".join([piece async for piece in answer]).decode()
+
+    return list(csv.DictReader(io.StringIO(async_to_sync(read)())))
 
 
 def charges(organization):
@@ -224,6 +240,64 @@ def test_page_shows_the_breakdown_with_names_of_keys(ada, acme, key):
     assert [row.model for row, _ in ada.get("/usage?by=model").context["rows"]] == ["gemma4-12b", "laya"]
 
 
+def test_chart_stacks_the_largest_groups_and_the_rest(ada, acme, key, monkeypatch):
+    monkeypatch.setattr(usage_chart, "SERIES", 2)
+    for place, model in enumerate(["a", "b", "c", "c"]):
+        consume(acme, STAFF, f"job:{place}", 10**9 * (place + 1), model=model)
+    consume(acme, STAFF, "job:9", 10**9, model="a", days_ago=6)
+    shown = ada.get("/usage?days=7")
+    chart = shown.context["chart"]
+    assert (chart.width, len(chart.days), chart.most) == (70, 7, 10**10)
+    assert [(series.name, series.path) for series in chart.series] == [
+        ("c", "M61 30.00h8v70.00h-8z"),
+        ("a", "M1 90.00h8v10.00h-8zM61 20.00h8v10.00h-8z"),
+        (usage_chart.OTHERS, "M61 0.00h8v20.00h-8z"),
+    ]
+    assert "$10.00, 8 requests" in shown.content.decode()
+    assert ada.get("/usage?days=7&figure=requests&split=key").context["series"][0][0] == "Console"
+    assert ada.get("/usage?days=1").context["total"].amount_nano == 10**10
+
+
+@pytest.mark.parametrize(
+    ("query", "requests"), [("model=laya", 2), ("key=console", 2), ("model=laya&surface=chat", 0), ("surface=batch", 4)]
+)
+def test_filters_narrow_page_and_csv_alike(ada, acme, key, query, requests):
+    consume(acme, key.caller.actor, "job:1")
+    consume(acme, STAFF, "job:2", model="laya")
+    shown = ada.get(f"/usage?{query}").context
+    assert shown["total"].requests == sum(row.requests for row, _ in shown["rows"]) == requests
+    assert sum(int(row["requests"]) for row in download(f"/usage.csv?{query}")) == requests
+
+
+def test_pages_of_the_table_follow_each_other(ada, acme, key, monkeypatch):
+    monkeypatch.setattr(page, "PAGE", 2)
+    for i in range(3):
+        consume(acme, key.caller.actor, f"r:{i}", days_ago=i)
+    first = ada.get("/usage?by=day&page=x")
+    second = ada.get(f"/usage?{first.context['older']}")
+    assert [len(first.context["rows"]), len(second.context["rows"])] == [2, 1]
+    assert second.context["older"] == ""
+    assert ada.get("/usage?page=999999999").status_code == 200
+
+
+def test_page_asks_as_many_queries_for_many_groups_as_for_few(ada, acme, key):
+    def queries():
+        with CaptureQueriesContext(connection) as captured:
+            ada.get("/usage")
+        return len(captured)
+
+    consume(acme, key.caller.actor, "r:1")
+    few = queries()
+    for i in range(2, 12):
+        consume(acme, make_key(acme, name=f"k{i}").caller.actor, f"r:{i}", model=f"m{i}", days_ago=i)
+    assert queries() == few <= 20
+
+
+def test_usage_that_moves_to_another_day_leaves_none_behind(ada, acme, key):
+    consume(acme, key.caller.actor, "r:1", days_ago=3)
+    assert [row.day for row, _ in ada.get("/usage?by=day").context["rows"]] == [clock.now().date() - timedelta(days=3)]
+
+
 def test_revoked_key_keeps_its_name_in_the_table(ada, acme, key):
     consume(acme, key.caller.actor)
     keys.revoke(organization_id=acme.pk, key_id=key.caller.key_id, actor=STAFF)
@@ -234,14 +308,7 @@ def test_revoked_key_keeps_its_name_in_the_table(ada, acme, key):
 def test_totals_of_the_csv_are_those_of_the_page(ada, acme, key, query):
     for i in range(4):
         consume(acme, key.caller.actor, f"r:{i}", 10**9 + i, model="=laya", surface="chat", days_ago=i)
-    client = AsyncClient()
-    client.force_login(make_user("ada"))
-
-    async def read():
-        answer = await client.get(f"/usage.csv{query}")
-        return b"".join([piece async for piece in answer]).decode()
-
-    rows = list(csv.DictReader(io.StringIO(async_to_sync(read)())))
+    rows = download(f"/usage.csv{query}")
     total = ada.get(f"/usage{query}").context["total"]
     assert sum(Decimal(row["cost_usd"]) * NANO_PER_DOLLAR for row in rows) == total.amount_nano == 4 * 10**9 + 6
     for figure in ("requests", "input_tokens", "cached_tokens", "output_tokens"):

@@ -65,6 +65,7 @@ def test_installs_once_heals_a_killed_install_and_follows_the_requirements(proje
     assert (first.returncode, first.stdout.splitlines()[-1]) == (0, prefix), first.stderr
     assert "Installing" in first.stdout
     assert run(project, *command).stdout == f"{prefix}\n"
+    assert "-m anex.cli" in (project / ".venv" / "bin" / "anex").read_text()
 
     (project / ".venv" / "installing").touch()
     (project / ".venv" / "half-installed").touch()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.clients import installs, served
-from tests.clients.installs import CACHE, SUITES, Client, InstallFailed
+from tests.clients.installs import CACHE, PAGE, SUITES, Client, InstallFailed
 
 MOST_SECONDS = 900
 # What of a suite runs with a set of models; all of it with any other.
@@ -89,7 +89,7 @@ def _run(client: Client, models: str, told: Mapping[str, str], more: list[str]) 
         done = subprocess.run(
             command(client, report, KINDS.get(models), more),
             cwd=client.place,
-            env=dict(told),
+            env={**told, "ANEX_CLIENT": client.folder.name},
             timeout=MOST_SECONDS,
             check=False,
         )
@@ -104,7 +104,7 @@ def _run(client: Client, models: str, told: Mapping[str, str], more: list[str]) 
 def _pytest_command(client: Client, report: Path, kind: str | None, more: list[str]) -> list[str]:
     python = client.place / "bin" / "python"
     options = ["-c", str(SUITES / "pytest.ini"), f"--junit-xml={report}", *(("-m", kind) if kind else ())]
-    return [str(python), "-m", "pytest", *options, str(client.folder), *more]
+    return [str(python), "-m", "pytest", *options, str(client.folder), str(SUITES / "test_page.py"), *more]
 
 
 def _node_command(client: Client, report: Path, kind: str | None, more: list[str]) -> list[str]:
@@ -112,7 +112,7 @@ def _node_command(client: Client, report: Path, kind: str | None, more: list[str
     reporters = [f"--test-reporter{part}" for kind, to in outputs for part in (f"={kind}", f"-destination={to}")]
     # Those for /openai/v1 are others once more.
     others = (path.name for path in client.folder.glob("*.test.mjs") if path.name != "second.test.mjs")
-    files = [f"{kind}.test.mjs"] if kind else sorted(others)
+    files = [f"{kind}.test.mjs"] if kind else sorted([*others, PAGE.name])
     # One file after the other: together they would have too much in flight.
     return [str(installs.node()), "--test", "--test-concurrency=1", *reporters, *more, *files]
 

@@ -15,6 +15,8 @@ from tests.stack import ROOT
 SUITES = Path(__file__).with_name("suites")
 CACHE = ROOT / "var" / "clients"
 NODE = SUITES / "node.txt"
+# For every client of Node: the sample that the docs give for it.
+PAGE = SUITES / "page.test.mjs"
 
 
 # Where a registry cannot be reached, npm would try for ever.
@@ -79,6 +81,7 @@ def install(client: Client) -> None:
     stamp, wanted = client.place / "installed", client.pins.read_text() + NODE.read_text()
     # Node looks for packages beside and above the file that imports them.
     shutil.copytree(client.folder, client.place, dirs_exist_ok=True)
+    shutil.copy(PAGE, client.place)
     if not _says(stamp, wanted):
         shutil.rmtree(client.place / "node_modules", ignore_errors=True)
         options = [

@@ -1,6 +1,6 @@
 import pytest
 
-from accounts.services import organizations
+from accounts.services import audit, organizations
 from anex.core.actors import Actor, system
 from billing.selectors import balances
 from inference.backends import registry
@@ -23,10 +23,15 @@ def test_quoted_job_names_its_ceiling_and_the_time_left(ada, acme):
 def test_quoted_job_says_what_it_will_usually_cost(ada, acme):
     usual = {"expected_cost_cents": 150, "expected_cost_low_cents": 110, "expected_cost_high_cents": 260}
     job = scenes.quoted(acme, **usual)
-    assert "Usually about $1.50, between $1.10 and $2.60; never more than $4.12." in page_of(ada, job)
-    assert "Usually" not in page_of(ada, scenes.quoted(acme))
+    html = page_of(ada, job)
+    assert all(said in html for said in ("$1.50", "between $1.10 and $2.60", "never more than $4.12"))
+    assert "Usually about" not in page_of(ada, scenes.quoted(acme))
     sure = dict.fromkeys(usual, scenes.QUOTED["quote_cents"])
-    assert "Usually" not in page_of(ada, scenes.quoted(acme, **sure))
+    assert "Usually about" not in page_of(ada, scenes.quoted(acme, **sure))
+
+
+def test_quoted_job_says_how_long_it_will_usually_take(ada, acme):
+    assert "about 15 minutes" in page_of(ada, scenes.quoted(acme, est_processing_seconds=900))
 
 
 def test_approving_holds_the_quote_and_starts_the_job(ada, acme):
@@ -58,7 +63,8 @@ def test_cancelling_a_quoted_job_ends_it_free_of_charge(ada, acme):
 def test_moving_a_job_needs_a_post(ada, acme):
     job = scenes.quoted(acme)
     assert ada.get(f"/jobs/{job.pk}/approve").status_code == 405
-    assert ada.get(f"/jobs/{job.pk}/cancel").status_code == 405
+    assert ada.get(f"/jobs/{job.pk}/cancel").status_code == 200
+    assert Job.objects.get(pk=job.pk).status == "cost_ready"
 
 
 def test_running_job_says_that_it_waits_for_a_server(ada, acme):
@@ -70,12 +76,12 @@ def test_running_job_says_that_it_waits_for_a_server(ada, acme):
 
 def test_running_job_shows_progress_and_asks_for_more(ada, acme):
     html = page_of(ada, scenes.running(acme), "/live")
-    assert '<progress class="progress" max="1200" value="300"' in html
+    assert 'max="1200" value="300"' in html
     assert "300 of 1,200 rows" in html
     assert "$1.23 so far" in html
     assert "1 tokens read, 1 written" in html
     assert "300 rows a second, under a minute left" in html
-    assert 'hx-trigger="every 2s"' in html
+    assert 'hx-trigger="refresh, every 15s"' in html
 
 
 def test_quote_of_a_shorter_window_says_what_it_costs(ada, acme):
@@ -135,9 +141,45 @@ def test_failed_job_stays_readable_when_its_data_is_gone(ada, acme):
     assert "deleted with the job" in page_of(ada, scenes.failed(acme))
 
 
-def test_page_carries_a_curl_line_that_polls_this_job(ada, acme, settings):
+def test_page_carries_lines_that_poll_this_job_in_three_languages(ada, acme, settings):
     job = scenes.quoted(acme)
-    assert f"curl {settings.ANEX_PUBLIC_URL}/batch/v1/jobs/{job.pk}" in page_of(ada, job)
+    html = page_of(ada, job)
+    assert f"curl {settings.ANEX_PUBLIC_URL}/batch/v1/jobs/{job.pk}" in html
+    assert html.count(f"{settings.ANEX_PUBLIC_URL}/batch/v1/jobs/{job.pk}") == 3
+    assert all(f'aria-label="{language}"' in html for language in ("curl", "Python", "JavaScript"))
+
+
+def test_page_tells_who_did_what_and_why(ada, acme):
+    grant_credits(acme)
+    job = scenes.quoted(acme)
+    ada.post(f"/jobs/{job.pk}/approve")
+    ada.post(f"/jobs/{job.pk}/pause")
+    staff, said = Actor("staff", "7"), "a <b>reason</b>"
+    audit.record(organization_id=acme.pk, actor=staff, action="job.staff_requeue", target=str(job.pk), reason=said)
+    audit.record(organization_id=acme.pk, actor=staff, action="job.paused", target="another")
+    for tail in ("", "/live"):
+        html = page_of(ada, job, tail)
+        history = html[html.index('id="job-history"') :]
+        told = ["ada@example.com</b> approved the quote", "</b> paused it", "Anex</b> staff requeue: a &lt;b&gt;reason"]
+        assert [history.index(line) for line in told] == sorted(history.index(line) for line in told)
+        assert history.count("paused it") == 1
+
+
+def test_page_costs_the_same_few_queries_whatever_happened(ada, acme, django_assert_max_num_queries):
+    job = scenes.running(acme)
+    for _ in range(20):
+        audit.record(organization_id=acme.pk, actor=system("x"), action="job.paused", target=str(job.pk))
+        scenes.done(acme, retry_of=job)
+    for tail in ("", "/live"):
+        with django_assert_max_num_queries(17):
+            page_of(ada, job, tail)
+
+
+def test_cancelling_asks_first_and_names_what_is_lost(ada, acme):
+    html = page_of(ada, scenes.running(acme), "/cancel")
+    for said in ("300 of 1,200 rows have an answer", "the other 900 rows are not sent", "$4.12"):
+        assert said in html
+    assert "No row was sent and nothing is charged" in page_of(ada, scenes.quoted(acme), "/cancel")
 
 
 @pytest.mark.parametrize("tail", ["", "/live", "/result"])
@@ -201,7 +243,7 @@ def test_page_of_a_job_that_writes_nothing_is_silent_about_answers_and_their_cap
     job = scenes.done(acme, task_type=task, max_output_tokens=0, est_output_tokens=0)
     html = page_of(ada, job)
     assert [word for word in ("Longest answer", "Temperature", "Output tokens", "Cut off") if word in html] == []
-    assert "<dt>Refused</dt>" in html
+    assert ">Refused</dt>" in html
 
 
 def test_options_a_program_set_are_among_the_facts(ada, acme):

@@ -63,4 +63,4 @@ def test_only_steps_that_happened_have_a_time():
 @pytest.mark.parametrize("status", list(Status))
 def test_every_status_has_a_label_and_a_tone(status):
     assert LABELS[status]
-    assert (tone(status) == "busy") == (status not in TERMINAL | {Status.COST_READY})
+    assert (tone(status) == "info") == (status not in TERMINAL | {Status.COST_READY})

@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,8 @@ from inference.backends import registry
 from inference.models import Backend
 from inference.requests.rows import RowOptions, parse
 from jobs.models import Input, Job
+from jobs.selectors import contents
+from jobs.services import ingests
 from jobs.storage import store
 from tests.console import scenes
 from tests.factories import actor_of, add_member, grant_credits, make_organization, make_user
@@ -51,7 +54,7 @@ def test_models_are_offered_with_price_and_context(ada, served):
     model = catalogue.get(scenes.MODEL)
     assert f'value="{model.id}"' in html
     assert f"{model.context_tokens:,} tokens of context" in html
-    assert "per million tokens" in html
+    assert "prices per million tokens" in html
 
 
 def test_models_of_every_task_are_offered_the_chat_model_first_and_chosen(ada, served):
@@ -60,8 +63,8 @@ def test_models_of_every_task_are_offered_the_chat_model_first_and_chosen(ada, s
     places = [html.index(f'value="{name}"') for name in (scenes.MODEL, *ENCODERS)]
     assert places == sorted(places)
     assert [label in html for label in ENCODERS.values()] == [True, True]
-    assert html.count(" out<br>") == 1  # what writes nothing has no price for it
-    assert f'value="{scenes.MODEL}" data-task="chat" required checked' in html
+    assert html.count(" out</span>") == 2  # what writes nothing has no price for it, within an hour or a day
+    assert re.search(rf'value="{scenes.MODEL}" data-url="/v1/chat/completions" [^>]+ required checked', html)
 
 
 @pytest.mark.parametrize("model", ENCODERS)
@@ -146,7 +149,7 @@ def test_refusal_comes_back_beside_its_field_with_the_upload_kept(ada, uploaded,
     assert answer.status_code == 400
     assert said in html
     if form["input_id"]:
-        assert "Your file is uploaded" in html
+        assert "Your file is here" in html
         assert f'value="{uploaded}"' in html
     assert not Job.objects.exists()
 
@@ -164,6 +167,7 @@ def test_input_of_another_organization_is_not_found(ada, acme, served):
     ("file", "model_id", "count"),
     [
         ("sample.jsonl", scenes.MODEL, 20),
+        ("sample-pictures.jsonl", "scripted-media", 4),
         ("sample-embeddings.jsonl", "minilm-l6-v2", 10),
         ("sample-decisions.jsonl", "minilm-decide", 8),
     ],
@@ -184,7 +188,7 @@ def test_who_may_add_credits_is_led_there_and_others_to_who_can(ada, acme, serve
 
 
 def test_an_hour_is_offered_with_its_price_and_kept(ada, uploaded):
-    assert "150 % of that within an hour" in ada.get("/jobs/new").content.decode()
+    assert "within an hour $0.03 in · $0.12 out" in ada.get("/jobs/new").content.decode()
     form = {"input_id": uploaded, "model": scenes.MODEL, "completion_window": "1h", "priority": "8"}
     assert ada.post("/jobs/new", form).status_code == 302
     job = Job.objects.get()
@@ -196,3 +200,80 @@ def test_an_hour_that_no_model_is_sold_with_is_not_offered(ada, served, monkeypa
     card = msgspec.structs.replace(price_cards.current(scenes.MODEL), windows={})
     monkeypatch.setattr("billing.price_cards.current", lambda _: card)
     assert 'name="completion_window"' not in ada.get("/jobs/new").content.decode()
+
+
+def test_only_options_of_the_picked_model_reach_the_job(ada, uploaded):
+    serve("scripted")
+    typed = {
+        "reasoning": "on",
+        "reasoning_budget": "50",
+        "dimensions": "12",
+        "video_fps": "3",
+        "max_output_tokens": "200",
+    }
+    form = {"input_id": uploaded, "model": "scripted", "response_format": '{"type": "object"}'} | typed
+    assert ada.post("/jobs/new", form | {"response_format": "{"}).status_code == 400
+    refused = ada.post("/jobs/new", form).content.decode()
+    assert "cannot be combined with response_format" in refused
+    assert ada.post("/jobs/new", form | {"reasoning_budget": ""}).status_code == 302
+    job = Job.objects.get()
+    assert (job.reasoning, job.reasoning_budget, job.dimensions, job.video_fps) == (True, None, None, None)
+    assert contents.response_format(job) == {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
+
+
+@pytest.mark.parametrize("task", ["chat", "pictures", "decide"])
+def test_a_sample_takes_the_place_of_a_file_and_picks_a_model_that_reads_it(ada, acme, served, task):
+    serve(*ENCODERS, "scripted-media")
+    grant_credits(acme, 500)
+    answer = ada.post("/jobs/new/sample", {"sample": task})
+    assert answer.status_code == 302
+    html = ada.get(answer["Location"]).content.decode()
+    chosen = re.search(r'value="([\w.-]+)" data-url="[^"]+" [^>]+ required checked', html)
+    assert ("Your file is here" in html, chosen[1]) == (
+        True,
+        {"chat": scenes.MODEL, "pictures": "scripted-media", "decide": "minilm-decide"}[task],
+    )
+    ada.post("/jobs/new", {"input_id": Input.objects.get().pk, "model": chosen[1]})
+    assert Job.objects.get().input.etag
+
+
+def test_what_a_sample_or_a_file_form_is_refused_for_is_said_on_the_page(ada, served):
+    for path, form in (("sample", {"sample": "chat"}), ("file", {"format": "jsonl"})):
+        answer = ada.post(f"/jobs/new/{path}", form)
+        assert (answer.status_code, "Add credits and try again" in answer.content.decode()) == (400, True)
+    assert "No model that reads this sample" in ada.post("/jobs/new/sample", {"sample": "x"}).content.decode()
+
+
+def test_without_scripts_a_form_goes_straight_to_the_store_and_leads_back(ada, acme, served):
+    grant_credits(acme, 500)
+    html = ada.post("/jobs/new/file", {"format": "jsonl"}).content.decode()
+    source = Input.objects.get()
+    assert 'action="/storage/upload"' in html
+    assert f'name="success_action_redirect" value="http://testserver/jobs/new?input={source.pk}"' in html
+    assert "There is no file yet" in ada.get(f"/jobs/new?input={source.pk}").content.decode()
+    store().put(source.key, SAMPLE.read_bytes())
+    html = ada.get(f"/jobs/new?input={source.pk}&bucket=x&key=y&etag=z").content.decode()
+    assert f'name="input_id" value="{source.pk}"' in html
+    assert ada.get("/jobs/new?input=nonsense").status_code == 404
+
+
+def test_a_file_is_copied_from_a_url_while_the_form_waits(ada, acme, served, monkeypatch):
+    grant_credits(acme, 500)
+    monkeypatch.setattr(ingests, "_check_source", lambda url: None)
+    form = {"source_url": "https://files.example.com/rows.jsonl", "model": scenes.MODEL, "max_output_tokens": "64"}
+    html = ada.post("/jobs/new", form).content.decode()
+    source = Input.objects.get()
+    assert (f"/jobs/new/input/{source.pk}?awaited=1" in html, 'value="64"' in html) == (True, True)
+    assert "files.example.com" not in str(Input.objects.values())
+    again = ada.post("/jobs/new", form | {"input_id": source.pk})
+    assert ("being copied" in again.content.decode(), Input.objects.count()) == (True, 1)
+    stored = store().put(source.key, SAMPLE.read_bytes())
+    Input.objects.update(status="ready", etag=stored.etag, size_bytes=stored.size)
+    assert "data-ready data-awaited" in ada.get(f"/jobs/new/input/{source.pk}?awaited=1").content.decode()
+    assert ada.post("/jobs/new", form | {"input_id": source.pk}).status_code == 302
+
+
+def test_the_page_asks_the_database_as_often_for_many_models(ada, acme, served, django_assert_max_num_queries):
+    serve(*ENCODERS, "scripted")
+    with django_assert_max_num_queries(10):
+        ada.get("/jobs/new")

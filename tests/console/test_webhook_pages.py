@@ -1,10 +1,19 @@
 """The pages of webhooks: secrets shown once, the log, what can be asked for by hand."""
 
+import base64
+import json
+import os
 import re
+import shutil
 from datetime import timedelta
+from html import unescape
+from subprocess import run
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from standardwebhooks import Webhook
 
 from anex.core import clock, safe_http
 from jobs import storage
@@ -137,12 +146,52 @@ def test_log_is_filtered_by_state_event_and_job(ada, acme, endpoint):
 
 
 def test_log_is_read_page_by_page(ada, endpoint):
-    for _ in range(51):
-        scenes.delivery(endpoint, type="submitted", statuses=())
-    first = html(ada, f"/webhooks/{endpoint.pk}?state=delivered")
-    assert "state=delivered&amp;page=1" in first
-    assert "Older" not in html(ada, f"/webhooks/{endpoint.pk}?page=1")
-    assert ada.get(f"/webhooks/{endpoint.pk}?page=-1").status_code == 200
+    made = [str(scenes.delivery(endpoint, type="submitted", statuses=()).pk) for _ in range(52)]
+    scenes.delivery(endpoint, type="submitted", state="failed")
+    path = f"/webhooks/{endpoint.pk}?state=delivered"
+    with CaptureQueriesContext(connection) as captured:
+        first = ada.get(path).context
+    second = ada.get(f"/webhooks/{endpoint.pk}?{first['older']}").context
+    assert [str(shown.pk) for shown in (*first["deliveries"], *second["deliveries"])] == made[::-1]
+    assert (second["older"], len(captured) <= 14) == ("", True)
+    assert ada.get(f"/webhooks/{endpoint.pk}?before=x").status_code == 200
+
+
+def test_rows_that_move_are_asked_for_again_until_they_rest(ada, endpoint):
+    moving = scenes.delivery(endpoint, state="pending", statuses=())
+    for path in (f"/webhooks/{endpoint.pk}", f"/webhooks/deliveries/{moving.pk}"):
+        part = ada.get(path, headers={"HX-Request": "true"}).content.decode()
+        assert f'hx-get="{path}"' in part
+        assert "<html" not in part
+    WebhookDelivery.objects.update(state="delivered")
+    for path in (f"/webhooks/{endpoint.pk}", f"/webhooks/deliveries/{moving.pk}"):
+        assert "hx-get" not in html(ada, path)
+
+
+@pytest.mark.parametrize("language", ["node", "shell"])
+def test_samples_accept_what_is_signed_and_nothing_else(ada, tmp_path, language):
+    page = html(ada, "/webhooks")
+    sample = unescape(re.search(f'<pre id="verify-{language}".*?>(.*?)</pre>', page, re.DOTALL)[1])
+    secret, body, now = "whsec_" + base64.b64encode(b"k" * 32).decode(), b'{"type": "test"}', clock.now()
+    signature = Webhook(secret).sign("id-1", now, body.decode())
+    stamp = str(int(now.timestamp()))
+    (tmp_path / "body.json").write_bytes(body)
+    if language == "shell":
+        told = {"SECRET": secret, "ID": "id-1", "TIMESTAMP": stamp}
+        command = ["bash", "-ec", sample]
+        verdict = run(command, cwd=tmp_path, env=os.environ | told, capture_output=True, text=True, check=True).stdout
+        assert f"v1,{verdict.strip()}" == signature
+        return
+    headers = {"webhook-id": "id-1", "webhook-timestamp": stamp, "webhook-signature": f"v1,bm8= {signature}"}
+    calls = "".join(
+        f"console.log(verify({json.dumps(secret)}, {json.dumps(headers | other)}, {json.dumps(text)}));"
+        for other, text in [({}, body.decode()), ({}, "{}"), ({"webhook-timestamp": "1"}, body.decode())]
+    )
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    (tmp_path / "sample.mjs").write_text(sample + "\n" + calls)
+    verdicts = run(["node", "sample.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert verdicts.split() == ["true", "false", "false"]
 
 
 def test_failing_endpoint_says_so(ada, endpoint):

@@ -1,9 +1,13 @@
 import re
+from html import unescape
 
 import pytest
 from django.contrib import admin
+from django.contrib.auth.models import Permission
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import ApiKey, AuditEvent
 from accounts.services import keys
@@ -13,7 +17,7 @@ from inference.backends import registry
 from inference.models import Backend
 from jobs.models import FileUpload, Job, WebhookEndpoint
 from tests.console import scenes
-from tests.factories import make_key, make_organization, make_user, staff_browser
+from tests.factories import grant_credits, make_key, make_organization, make_user, staff_browser
 from tests.jobs import batches
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +56,30 @@ def test_every_page_of_the_staff_area_opens(root, acme, server):
         if first is not None:
             page = root.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/{first.pk}/change/")
             assert page.status_code == 200, model
+
+
+def test_no_list_asks_the_database_once_per_row(root, acme, server):
+    def fill(organization):
+        for _ in range(3):
+            make_key(organization)
+            grant_credits(organization, 500)
+            scenes.delivery(scenes.endpoint(organization), job=batches.make(scenes.running(organization)))
+            FileUpload.objects.create(organization=organization, region="world", lapses_at=clock.now())
+
+    def queries():
+        found = {}
+        for model in admin.site._registry:
+            with CaptureQueriesContext(connection) as asked:
+                root.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/")
+            found[model.__name__] = len(asked)
+        return found
+
+    fill(acme)
+    queries()
+    before = queries()
+    fill(make_organization("Globex"))
+    assert queries() == before
+    assert max(before.values()) <= 20
 
 
 def test_batches_and_files_are_found_by_the_ids_that_clients_know(root, acme):
@@ -94,7 +122,93 @@ def test_the_form_of_an_action_names_what_it_is_about(root, acme):
 
 def test_the_first_page_leads_to_every_section(root):
     html = root.get("/admin/").content.decode()
-    assert html.count("/admin/billing/account/") == 2
+    assert html.count('href="/admin/billing/account/"') == 2
+
+
+def test_the_first_page_says_what_waits_and_what_failed_and_leads_to_it(root, acme, server):
+    scenes.quoted(acme)
+    broken = scenes.failed(acme)
+    Job.objects.filter(pk=broken.pk).update(failure_code="internal_error")
+    act(root, "accounts/freeze", "batch", "freeze")
+    act(root, "inference/backend", server.pk, "off", "new driver")
+    scenes.running(acme)
+    sections = root.get("/admin/").context["sections"]
+    told = {fact.label: fact for facts in sections.values() for fact in facts}
+    assert (told["Frozen APIs"].value, told["Switched off"].value) == ("batch", scenes.MODEL)
+    assert told["Running jobs without a server"].value == scenes.MODEL
+    assert told["Jobs that failed by our fault, 24 h"].is_urgent
+    assert told["Jobs that wait for approval"].value == "1"
+    for fact in told.values():
+        listed = root.get(fact.link)
+        assert listed.status_code == 200, fact
+        if fact.value == "1" and fact.label.startswith("Jobs"):
+            assert listed.context["cl"].result_count == 1, fact
+
+
+def test_the_first_page_tells_a_person_what_they_may_look_into(acme):
+    clerk = staff_browser("clerk", is_superuser=False)
+    assert clerk.get("/admin/").context["sections"] == {}
+    make_user("clerk").user_permissions.add(Permission.objects.get(codename="view_job"))
+    assert list(clerk.get("/admin/").context["sections"]) == ["Work"]
+
+
+def test_the_page_of_an_organization_leads_to_all_that_it_has(root, acme):
+    grant_credits(acme, 500)
+    grant_credits(make_organization("Globex"), 700)
+    make_key(acme)
+    scenes.running(acme)
+    html = root.get(f"/admin/accounts/organization/{acme.pk}/change/").content.decode()
+    assert "$5.00 available" in html
+    links = [unescape(link) for link in re.findall(r'href="(/admin/[^"]+\?[^"]+)">(?=[A-Z])', html)]
+    assert len(links) >= 9
+    for link in links:
+        answer = root.get(link)
+        assert answer.status_code == 200, link
+        assert "Globex" not in answer.content.decode(), link
+
+
+def test_price_cards_are_read_and_tell_what_is_in_force(root, operator):
+    prices = operator.path / "prices"
+    prices.mkdir()
+    card = "- model: acme\n  starts_at: {}-01-01T00:00:00Z\n  text: {{input: {}, output: 0}}\n"
+    (prices / "acme.yaml").write_text(card.format(2025, 1) + card.format(2026, 33_500_000) + card.format(2999, 3))
+    html = root.get("/admin/billing/account/prices/").content.decode()
+    rows = [[cell.strip() for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.S)] for row in html.split("<tr")]
+    acme = [row for row in rows if row and row[0] == "acme"]
+    assert [row[1] for row in acme] == ["to come", "in force", "past"]
+    assert "$0.0335 in" in acme[1][3]
+    clerk = staff_browser("clerk", is_superuser=False)
+    assert clerk.get("/admin/billing/account/prices/").status_code == 403
+
+
+def test_a_model_is_switched_off_as_a_whole_and_recorded(root, server):
+    Backend.objects.create(
+        model_id=scenes.MODEL, base_url="http://127.0.0.1:8/v1", served_name="x", source="configured"
+    )
+    path = "/admin/inference/backend/model/"
+    assert "This field is required" in root.post(path, {"model": scenes.MODEL, "state": "off"}).content.decode()
+    root.post(path, {"model": scenes.MODEL, "state": "off", "reason": "new weights"})
+    assert registry.standing("world").off == {scenes.MODEL: "new weights"}
+    root.post(path, {"model": scenes.MODEL, "state": "on", "reason": "they are in"})
+    assert len(registry.live("world")) == 2
+    events = AuditEvent.objects.filter(target=scenes.MODEL).order_by("pk").values_list("action", "reason")
+    assert list(events) == [("backend.switch_off", "new weights"), ("backend.switch_on", "they are in")]
+
+
+def test_jobs_and_deliveries_are_moved_on_by_hand(root, acme):
+    job = scenes.running(acme)
+    act(root, "jobs/job", job.pk, "requeue", "its worker hangs")
+    delivery = scenes.delivery(scenes.endpoint(acme), job=job)
+    act(root, "jobs/webhookdelivery", delivery.pk, "resend", "they were down")
+    delivery.refresh_from_db()
+    assert delivery.state == "pending"
+    act(root, "jobs/job", job.pk, "fail", "a broken disk")
+    assert Job.objects.get(pk=job.pk).status == "finalizing"
+    assert "too late" in act(root, "jobs/job", job.pk, "fail").content.decode()
+    reasons = AuditEvent.objects.filter(actor_kind="staff").exclude(reason="").order_by("pk")
+    assert list(reasons.values_list("action", flat=True)) == [
+        *("job.staff_requeue", "webhook.staff_resend", "job.staff_fail"),
+    ]
 
 
 def test_suspending_and_resuming_reach_the_keys_and_are_audited(root, acme):

@@ -1,7 +1,7 @@
-"""Filters that templates of every app use: money, statuses, and a class on a form field."""
+"""Filters that templates of every app use: money, statuses, and the style of a form's controls."""
 
 from django import template
-from django.forms import BoundField
+from django.forms import BoundField, CheckboxSelectMultiple, RadioSelect, Textarea
 from django.utils.safestring import SafeString
 
 from anex.console import stepper
@@ -60,12 +60,26 @@ def status_label(status: str, stop_reason: str = "") -> str:
 
 @register.filter
 def status_tone(status: str) -> str:
-    """The colour of a job's status: busy, warn, good, bad or plain."""
+    """The colour of a job's status: a colour of daisyUI's badges."""
     return stepper.tone(Status(status))
 
 
+_CONTROLS = {
+    "checkbox": "checkbox checkbox-sm",
+    "file": "file-input w-full",
+    "hidden": "",
+    "radio": "radio radio-sm",
+    "select": "select w-full",
+    "textarea": "textarea w-full",
+}
+
+
 @register.filter
-def with_class(field: BoundField, css_class: str) -> SafeString:
-    """The field's control with a CSS class; the label beside it makes a placeholder superfluous."""
-    field.field.widget.attrs.pop("placeholder", None)
-    return field.as_widget(attrs={"class": css_class})
+def control(field: BoundField) -> SafeString:
+    """The field's control in the console's style; the label beside it makes a placeholder superfluous."""
+    widget = field.field.widget
+    widget.attrs.pop("placeholder", None)
+    if isinstance(widget, CheckboxSelectMultiple | RadioSelect):
+        return field.as_widget()  # the class would go to the list around the choices, too
+    kind = "textarea" if isinstance(widget, Textarea) else getattr(widget, "input_type", "")
+    return field.as_widget(attrs={"class": _CONTROLS.get(kind, "input w-full")})

@@ -10,13 +10,11 @@ from django.views.decorators.http import require_safe
 from accounts.access import Member, member_page
 from accounts.permissions import Action
 from accounts.selectors import keys
+from anex.core.money import cents_to_nano
 from billing import gateways
-from billing.selectors import balances
-from jobs.lifecycle import TERMINAL, Status
-from jobs.selectors import jobs
-
-_LOOKED_AT = 200
-_SHOWN = 5
+from billing.balance import Balance
+from billing.selectors import balance_alerts, balances
+from jobs.selectors.overview import overview
 
 
 @never_cache
@@ -24,16 +22,15 @@ _SHOWN = 5
 @member_page(Action.VIEW)
 def dashboard(request: HttpRequest, member: Member) -> HttpResponse:
     """The whole page."""
-    balance = balances.get(member.organization.pk)
     work = _work(member)
-    done = {
-        "credits": not balance.is_empty,
-        "key": bool(keys.of(member.organization.pk)),
-        "job": work["any_job"],
-    }
+    balance, any_job = work["balance"], work["work"].any_job
+    done = {"credits": not balance.is_empty, "key": keys.has_any(member.organization.pk), "job": any_job}
+    # Credits that were spent are no first step that is still to be done.
+    done["credits"] |= any_job
     context = {
-        "balance": balance,
         "checklist": None if all(done.values()) else done,
+        "is_new": not any_job,
+        "low_below_nano": _low_below(member, balance) if any_job else None,
         "may_create_key": member.may(Action.CREATE_KEY),
         "may_add_credits": member.may(Action.MANAGE_BILLING) and gateways.configured() is not None,
     }
@@ -49,13 +46,22 @@ def dashboard_live(request: HttpRequest, member: Member) -> HttpResponse:
 
 
 def _work(member: Member) -> dict[str, Any]:
-    newest = jobs.recent(member.organization.pk, _LOOKED_AT)
-    moving = [job for job in newest if job.status not in TERMINAL and job.status != Status.COST_READY]
+    balance = balances.get(member.organization.pk)
+    found = overview(member.organization.pk)
+    waiting = []
+    for job in found.waiting:
+        missing = cents_to_nano(job.quote_cents or 0) - balance.available_nano
+        waiting.append({"job": job, "missing_nano": max(0, missing)})
     return {
-        "any_job": bool(newest),
-        "waiting": jobs.awaiting_approval(member.organization.pk),
-        "running": [{"job": job, "progress": jobs.progress(job)} for job in moving[:_SHOWN]],
-        "running_more": max(0, len(moving) - _SHOWN),
-        "finished": [job for job in newest if job.status in TERMINAL][:_SHOWN],
+        "balance": balance,
+        "work": found,
+        "waiting": waiting,
         "may_approve": member.may(Action.APPROVE_JOB),
     }
+
+
+def _low_below(member: Member, balance: Balance) -> int | None:
+    """The amount that less than is available, where that is worth a word: the owner's threshold, else nothing left."""
+    told = balance_alerts.threshold_cents(member.organization.pk)
+    below = cents_to_nano(told) if told else 1
+    return below if balance.available_nano < below else None

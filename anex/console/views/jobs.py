@@ -1,10 +1,9 @@
-"""The list of jobs and the page of one: its steps, quote, progress, result, and the buttons that move it."""
+"""The page of a job: its steps, quote, progress, result, who did what, and the buttons that move it."""
 
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,8 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import Member, member_page
 from accounts.permissions import Action
-from accounts.selectors import actors, freezes
-from anex.console import stepper
+from accounts.selectors import actors, audit, freezes
+from anex.console import history, snippets, stepper
 from anex.core.errors import AnexError, NotFound
 from jobs.lifecycle import TERMINAL, Status
 from jobs.selectors import batches, contents
@@ -22,18 +21,9 @@ from jobs.selectors import jobs as reads
 from jobs.services import approvals, cancellations, deletions, pauses, results, retries
 from jobs.storage.interface import StoreUnavailable
 
-LISTED = 100
 _STOPPABLE = (Status.SUBMITTED, Status.COST_READY, Status.IN_PROGRESS)
-# How long a page waits before it asks again: work moves by the second, a person decides by the minute.
-POLL_WORKING_S = 2
-POLL_WAITING_S = 10
-
-
-@require_safe
-@member_page(Action.VIEW)
-def job_list(request: HttpRequest, member: Member) -> HttpResponse:
-    """The newest jobs of the organization."""
-    return render(request, "console/jobs/list.html", {"jobs": reads.recent(member.organization.pk, LISTED)})
+# Of what people, keys and we did to a job, the last ones are shown.
+DEEDS = 30
 
 
 @never_cache
@@ -41,7 +31,8 @@ def job_list(request: HttpRequest, member: Member) -> HttpResponse:
 @member_page(Action.VIEW)
 def job_page(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
     """Everything about one job."""
-    return render(request, "console/jobs/job.html", _live(member, job_id) | {"base_url": settings.ANEX_PUBLIC_URL})
+    context = _live(member, job_id)
+    return render(request, "console/jobs/job.html", context | {"snippets": snippets.of(context["batch_id"] or job_id)})
 
 
 @never_cache
@@ -59,10 +50,13 @@ def job_approve(request: HttpRequest, member: Member, job_id: UUID) -> HttpRespo
     return _move(request, member, job_id, approvals.approve, "Approved. The quote is held; you never pay more.")
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 @member_page(Action.CANCEL_JOB)
 def job_cancel(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
-    """Stop the job; rows that are finished are kept."""
+    """Ask, naming what is not done then; then stop the job. Rows that are finished are kept."""
+    if request.method == "GET":
+        job = reads.get(member.organization.pk, job_id)
+        return render(request, "console/jobs/cancel.html", {"job": job, "progress": reads.progress(job)})
     return _move(request, member, job_id, cancellations.cancel, "Cancelled. Rows already answered stay yours.")
 
 
@@ -141,12 +135,11 @@ def _move(request: HttpRequest, member: Member, job_id: UUID, verb: Callable[...
 
 def _live(member: Member, job_id: UUID) -> dict[str, Any]:
     job = reads.get(member.organization.pk, job_id)
-    status = Status(job.status)
+    status, is_kept = Status(job.status), job.deletion_asked_at is None and job.data_deleted_at is None
     try:
         failure = contents.failure(job)
     except StoreUnavailable:
         failure = contents.Failure(reason="The reason cannot be read just now. Reload the page in a moment.")
-    poll_s = POLL_WAITING_S if status == Status.COST_READY else POLL_WORKING_S
     return {
         "job": job,
         "submitted_by": actors.describe(member.organization.pk, job.created_by),
@@ -158,12 +151,15 @@ def _live(member: Member, job_id: UUID) -> dict[str, Any]:
         "progress": reads.progress(job),
         "price_percent": reads.price_percent(job),
         "failure": failure,
-        "poll_s": None if status in TERMINAL else poll_s,
+        "is_over": status in TERMINAL,
+        "deeds": history.deeds(audit.about(member.organization.pk, str(job.pk), limit=DEEDS)),
+        "retried_as": reads.retries(job),
         "may_approve": status == Status.COST_READY and member.may(Action.APPROVE_JOB),
         "may_cancel": member.may(Action.CANCEL_JOB)
         and (status in _STOPPABLE or (status == Status.ESTIMATING and hasattr(job, "batch"))),
         "may_pause": status == Status.IN_PROGRESS and not job.paused and member.may(Action.CANCEL_JOB),
         "may_resume": job.paused and member.may(Action.APPROVE_JOB),
         "retryable_rows": reads.retryable_rows(job) if reads.is_readable(job) and member.may(Action.SUBMIT_JOB) else 0,
-        "may_delete": member.may(Action.DELETE_DATA) and job.deletion_asked_at is None and job.data_deleted_at is None,
+        "may_read": is_kept and member.may(Action.DOWNLOAD_RESULT),
+        "may_delete": is_kept and member.may(Action.DELETE_DATA),
     }

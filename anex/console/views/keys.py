@@ -14,14 +14,21 @@ from accounts.access import Member, member_page
 from accounts.models import ApiKey
 from accounts.permissions import Action
 from accounts.selectors import keys as reads
+from accounts.selectors import memberships
 from accounts.services import keys
-from anex.console.key_forms import KeyForm, RotateForm
+from anex.console.key_forms import KeyForm, RevokeForm, RotateForm
 from anex.core import clock
 from anex.core.errors import AnexError, Conflict, NotFound
 from billing import price_cards
 from billing.ceilings import Spent
 from billing.selectors import key_spend
 from inference import catalogue
+
+PAGE = 50
+# How many people are named to a member who needs a key.
+MANAGERS = 5
+# How long before its end a key is said to expire soon.
+SOON = timedelta(days=7)
 
 
 @require_safe
@@ -116,10 +123,11 @@ def key_end_overlap(request: HttpRequest, member: Member, key_id: str) -> HttpRe
 @require_http_methods(["GET", "POST"])
 @member_page(Action.REVOKE_KEY)
 def key_revoke(request: HttpRequest, member: Member, key_id: str) -> HttpResponse:
-    """Ask, then revoke."""
+    """Ask for the key's name, then revoke."""
     key = reads.get(member.organization.pk, key_id)
-    if request.method == "GET":
-        return render(request, "keys/revoke.html", {"key": key})
+    form = RevokeForm(request.POST if request.method == "POST" else None, name=key.name)
+    if not form.is_valid():
+        return render(request, "keys/revoke.html", {"key": key, "form": form}, status=400 if form.errors else 200)
     try:
         keys.revoke(organization_id=member.organization.pk, key_id=key_id, actor=member.actor)
     except Conflict as error:
@@ -142,15 +150,22 @@ def _shown(request: HttpRequest, made: keys.NewKey, name: str) -> HttpResponse:
 
 
 def _list_page(request: HttpRequest, member: Member, form: KeyForm, status: int = 200) -> HttpResponse:
-    now = clock.now()
-    found = reads.of(member.organization.pk)
-    spent = key_spend.of([key.pk for key in found], at=now)
+    now, revoked = clock.now(), request.GET.get("show") == "revoked"
+    page = reads.page(member.organization.pk, revoked=revoked, after=request.GET.get("after", ""), size=PAGE)
+    spent = key_spend.of([key.pk for key in page.keys], at=now)
+    may_create = member.may(Action.CREATE_KEY)
     context = {
-        "keys": [_line(key, spent.get(key.pk, Spent())) for key in found],
+        "keys": [_line(key, spent.get(key.pk, Spent())) for key in page.keys],
+        "older": page.older,
+        "revoked": revoked,
+        "is_first_page": "after" not in request.GET,
+        "has_any": bool(page.keys) or reads.has_any(member.organization.pk),
         "now": now,
+        "soon": now + SOON,
         "form": form,
-        "may_create": member.may(Action.CREATE_KEY),
+        "may_create": may_create,
         "may_revoke": member.may(Action.REVOKE_KEY),
+        "managers": [] if may_create else memberships.managers(member.organization.pk, MANAGERS),
     }
     return render(request, "keys/list.html", context, status=status)
 
@@ -164,5 +179,9 @@ def _line(key: ApiKey, spent: Spent) -> dict[str, Any]:
     return {
         "key": key,
         "month_nano": spent.month_nano,
-        "ceilings": [(period, cents, nano) for period, cents, nano in ceilings if cents is not None],
+        "ceilings": [
+            {"period": period, "cents": cents, "spent_nano": nano, "percent": min(100, nano // (cents * 100_000))}
+            for period, cents, nano in ceilings
+            if cents
+        ],
     }

@@ -15,9 +15,9 @@ from anex.core import clock
 from anex.core.errors import Conflict
 from jobs.selectors import webhooks as reads
 from jobs.services import deliveries
+from jobs.webhooks import DeliveryState
 
 SHOWN = 50
-MOST_PAGES = 1000
 
 
 @require_safe
@@ -25,19 +25,21 @@ MOST_PAGES = 1000
 def delivery_list(request: HttpRequest, member: Member, endpoint_id: UUID) -> HttpResponse:
     """An endpoint and its deliveries, the newest first."""
     endpoint = reads.endpoint(member.organization.pk, endpoint_id)
-    form, page = DeliveryForm(request.GET), _page(request)
-    found = reads.deliveries(endpoint, form.wanted(), offset=page * SHOWN, limit=SHOWN + 1)
+    form, before = DeliveryForm(request.GET), _before(request)
+    found = reads.deliveries(endpoint, form.wanted(), before=before, limit=SHOWN + 1)
     query = {name: value for name, value in request.GET.items() if value and name in form.fields}
     context = {
         "endpoint": endpoint,
         "form": form,
         "deliveries": found[:SHOWN],
         "query": urlencode(query),
-        "older": urlencode(query | {"page": page + 1}) if len(found) > SHOWN else "",
-        "paged": page > 0,
+        "older": urlencode(query | {"before": str(found[SHOWN - 1].pk)}) if len(found) > SHOWN else "",
+        "paged": before is not None,
+        "is_moving": before is None and any(delivery.state == DeliveryState.PENDING for delivery in found[:SHOWN]),
         "now": clock.now(),
     }
-    return render(request, "webhooks/log.html", context, status=200 if form.is_valid() else 400)
+    template = "webhooks/deliveries.html" if request.headers.get("HX-Request") else "webhooks/log.html"
+    return render(request, template, context, status=200 if form.is_valid() else 400)
 
 
 @require_safe
@@ -45,7 +47,8 @@ def delivery_list(request: HttpRequest, member: Member, endpoint_id: UUID) -> Ht
 def delivery_page(request: HttpRequest, member: Member, delivery_id: UUID) -> HttpResponse:
     """One delivery with its attempts and what the receiver answered."""
     delivery = reads.delivery(member.organization.pk, delivery_id)
-    return render(request, "webhooks/delivery.html", {"delivery": delivery, "log": reads.attempts(delivery)})
+    template = "webhooks/attempts.html" if request.headers.get("HX-Request") else "webhooks/delivery.html"
+    return render(request, template, {"delivery": delivery, "log": reads.attempts(delivery)})
 
 
 @require_POST
@@ -57,7 +60,7 @@ def resend(request: HttpRequest, member: Member, delivery_id: UUID) -> HttpRespo
     except Conflict as error:
         messages.error(request, error.message)
     else:
-        messages.success(request, "It is being sent again. Load the page again in a moment to see the answer.")
+        messages.success(request, "It is being sent again. The answer appears below.")
     return redirect("webhook_delivery", delivery_id)
 
 
@@ -72,10 +75,12 @@ def send_test(request: HttpRequest, member: Member, endpoint_id: UUID) -> HttpRe
     except Conflict as error:
         messages.error(request, error.message)
         return redirect("webhook_log", endpoint_id)
-    messages.success(request, "A test is on its way. Load the page again in a moment to see the answer.")
+    messages.success(request, "A test is on its way. The answer appears below.")
     return redirect("webhook_delivery", delivery.pk)
 
 
-def _page(request: HttpRequest) -> int:
-    text = request.GET.get("page", "")
-    return min(int(text), MOST_PAGES) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+def _before(request: HttpRequest) -> UUID | None:
+    try:
+        return UUID(request.GET.get("before", ""))
+    except ValueError:
+        return None

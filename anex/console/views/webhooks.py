@@ -17,6 +17,7 @@ from anex.core.errors import AnexError, Conflict, NotFound
 from jobs.selectors import webhooks as reads
 from jobs.services import endpoints
 from jobs.services.endpoints import NewSecret
+from jobs.webhooks import MEANINGS
 
 
 @require_safe
@@ -136,5 +137,11 @@ def _shown(request: HttpRequest, made: NewSecret, *, rotated: bool) -> HttpRespo
 
 def _list_page(request: HttpRequest, member: Member, form: EndpointForm, status: int = 200) -> HttpResponse:
     found = reads.endpoints(member.organization.pk)
-    context = {"endpoints": found, "form": form, "most": endpoints.MOST_ENDPOINTS, "now": clock.now()}
+    context = {
+        "endpoints": found,
+        "form": form,
+        "most": endpoints.MOST_ENDPOINTS,
+        "events": [(event, meaning.replace("`", "")) for event, meaning in MEANINGS.items()],
+        "now": clock.now(),
+    }
     return render(request, "webhooks/list.html", context, status=status)

@@ -7,10 +7,12 @@ import pytest
 from django.db import connection
 
 from accounts.models import AuditEvent
+from accounts.services import alerts
 from anex.core import clock
 from anex.core.errors import Conflict, InvalidRequest
+from billing.gateways.interface import Event
 from billing.models import AutoTopup, Topup
-from billing.services import auto_topups, corrections
+from billing.services import auto_topups, corrections, failed_topups, payment_events
 from billing.tasks import sweep
 from tests.billing.gateways.test_contract import STAFF, cents, deliver, start
 from tests.factories import actor_of, make_organization, make_user
@@ -92,6 +94,55 @@ def test_charge_under_way_at_a_kill_is_finished_by_the_next_sweep(gateway, ready
     assert left.state == "paid"
     assert gateway.charges() == before + 1
     assert cents(ready) == 3_990
+
+
+def test_refusal_is_told_once_by_e_mail_whoever_hears_of_it_first(client, gateway, ready, mailoutbox):
+    gateway.decline_saved_method(ready.pk)
+    run_low(ready)
+    left = Topup.objects.create(
+        organization=ready, gateway=gateway.name, cents=3_000, automatic=True, created_by="system:auto_topup"
+    )
+    payment_events.apply(gateway.name, Event("e_1", "unpaid", topup_id=left.pk))
+    assert not AutoTopup.objects.get().enabled
+    assert auto_topups.run(clock.now()) == 0
+    assert not failed_topups.close(left.pk, gateway=gateway.name, failure="The card was declined.")
+    assert alerts.send_due(clock.now()) == 1
+    (mail,) = mailoutbox
+    assert "$30.00" in mail.body
+    assert "The payment was not made." in mail.body
+    assert AuditEvent.objects.filter(action="credits.auto_topup", reason__startswith="off: ").count() == 1
+
+
+def test_charge_nobody_answered_for_most_of_a_day_is_not_asked_for_again(gateway, ready):
+    run_low(ready)
+    left = Topup.objects.create(
+        organization=ready, gateway=gateway.name, cents=3_000, automatic=True, created_by="system:auto_topup"
+    )
+    before = gateway.charges()
+    assert auto_topups.run(clock.now() + auto_topups.ASKED_FOR) == 0
+    left.refresh_from_db()
+    assert (left.state, gateway.charges()) == ("failed", before)
+    assert not AutoTopup.objects.get().enabled
+
+
+def test_saved_method_is_forgotten_unless_it_is_being_charged(ada, gateway, ready):
+    left = Topup.objects.create(
+        organization=ready, gateway=gateway.name, cents=3_000, automatic=True, created_by="system:auto_topup"
+    )
+    assert "being charged just now" in ada.post("/credits/auto/forget", follow=True).content.decode()
+    assert AutoTopup.objects.exists()
+    left.delete()
+    assert "is forgotten" in ada.post("/credits/auto/forget", follow=True).content.decode()
+    assert not AutoTopup.objects.exists()
+
+
+def test_practice_page_saves_a_method_that_is_declined_later(ada, acme):
+    topup = start(acme, save_method=True)
+    ada.post(f"/billing/local/{topup.pk}", {"decision": "pay", "declines_later": "on"})
+    configure(acme)
+    run_low(acme)
+    assert auto_topups.run(clock.now()) == 0
+    assert "declined" in AutoTopup.objects.get().failure
 
 
 @pytest.mark.django_db(transaction=True)

@@ -7,10 +7,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs.api.listing import encode
 from jobs.lifecycle import Status
 from jobs.models import Job
-from jobs.selectors.pages import Place
+from jobs.selectors.pages import Place, encode
 from tests.factories import make_job
 from tests.jobs.api import stages
 

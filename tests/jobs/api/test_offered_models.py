@@ -30,7 +30,7 @@ def serve(model_id, **where):
 def picked(organization):
     """The operator's models among those a person of the organization can pick."""
     found = offers.current(organization_id=organization.pk, region="world")
-    return {offer.model_id for offer in found if offer.model_id.endswith("-chat")}
+    return {offer.model.id for offer in found if offer.model.id.endswith("-chat")}
 
 
 @pytest.mark.parametrize(
@@ -85,5 +85,6 @@ def test_model_of_the_operator_without_an_owner_is_offered_to_everybody(operator
 def test_price_of_the_operator_takes_the_place_of_ours(operator, acme):
     operator.price("scripted")
     serve("scripted")
-    prices = {offer.model_id: offer.output_nano for offer in offers.current(organization_id=acme.pk, region="world")}
+    found = offers.current(organization_id=acme.pk, region="world")
+    prices = {offer.model.id: offer.text.output for offer in found}
     assert prices["scripted"] == 500_000_000

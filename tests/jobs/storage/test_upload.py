@@ -145,6 +145,15 @@ def test_a_lapsed_window_is_refused(web: Web, key: str) -> None:
     assert web.files() == []
 
 
+def test_a_form_that_leads_on_sends_the_browser_there_and_nowhere_else(web: Web, key: str) -> None:
+    expires = clock.now() + timedelta(hours=1)
+    target = web.store.presign_upload(key, max_bytes=1000, expires_at=expires, return_to="https://anex.test/jobs?a=1")
+    answer = requests.post(target.url, data=target.fields, files={"file": b"x"}, allow_redirects=False, timeout=30)
+    assert (answer.status_code, answer.headers["location"].partition("&")[0]) == (303, "https://anex.test/jobs?a=1")
+    assert web.store.read(key) == b"x"
+    assert send(target, success_action_redirect="https://elsewhere.test/").status_code == 403
+
+
 def test_a_field_given_twice_is_refused(web: Web, target: UploadTarget) -> None:
     fields = [*target.fields.items(), ("key", "uploads/other")]
     answer = requests.post(target.url, data=fields, files={"file": ("f", b"x")}, timeout=30)

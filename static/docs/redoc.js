@@ -1,2 +1,0 @@
-const place = document.getElementById("redoc");
-Redoc.init(place.dataset.description, { disableGoogleFont: true, hideDownloadButton: false, nativeScrollbars: true }, place);

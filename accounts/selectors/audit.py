@@ -60,12 +60,12 @@ def about(organization_id: UUID, target: str, *, limit: int) -> list[Entry]:
 def choices(organization_id: UUID) -> tuple[list[tuple[str, str]], list[str]]:
     """Who and what the record can be filtered by: actors with their names, and actions."""
     mine = AuditEvent.objects.filter(organization_id=organization_id).order_by()
-    pairs = mine.values_list("actor_kind", "actor_id").distinct()
-    known = {f"{kind}:{identity}" for kind, identity in pairs}
+    seen = list(mine.values_list("actor_kind", "actor_id", "action").distinct())
+    known = {f"{kind}:{identity}" for kind, identity, _ in seen}
     people = {actor for actor in known if actor.startswith(("user:", "key:"))}
     named = sorted(actors.names(organization_id, people).items(), key=lambda pair: pair[1])
     platform = [(ANEX, "Anex")] if known - people else []
-    return named + platform, sorted(mine.values_list("action", flat=True).distinct())
+    return named + platform, sorted({action for *_, action in seen})
 
 
 def _matching(organization_id: UUID, wanted: Filter) -> QuerySet[AuditEvent]:

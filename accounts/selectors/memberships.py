@@ -15,10 +15,22 @@ def of_person(user_id: int) -> list[Membership]:
     return list(found.order_by("created_at", "pk"))
 
 
-def of_organization(organization_id: UUID) -> list[Membership]:
-    """Everybody in an organization with their person, the longest-serving first."""
-    found = Membership.objects.filter(organization_id=organization_id).select_related("user")
-    return list(found.order_by("created_at", "pk"))
+def of_organization(
+    organization_id: UUID, *, find: str = "", after: int = 0, limit: int | None = None
+) -> list[Membership]:
+    """Members with their person, at most `limit`, the longest-serving first, from the one after membership `after` on.
+
+    `find` is a part of an address.
+    """
+    found = Membership.objects.filter(organization_id=organization_id, pk__gt=after).select_related("user")
+    if find:
+        found = found.filter(user__email__icontains=find)
+    return list(found.order_by("pk")[:limit])
+
+
+def count(organization_id: UUID) -> int:
+    """How many people are in an organization."""
+    return Membership.objects.filter(organization_id=organization_id).count()
 
 
 def managers(organization_id: UUID, limit: int) -> list[str]:

@@ -1,5 +1,7 @@
 """Who is in the organization: the list, roles, removal, leaving, transfer of ownership."""
 
+from urllib.parse import urlencode
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,6 +15,8 @@ from accounts.selectors import memberships as reads
 from accounts.services import memberships
 from anex.core import clock
 from anex.core.errors import Conflict
+
+SHOWN = 50
 
 
 @require_safe
@@ -92,9 +96,16 @@ def list_page(request: HttpRequest, member: Member, form: InvitationForm, status
     """The list with a form to invite, which may carry a refusal."""
     roles = [role for role in ROLES if member.may(managing(role))]
     form.fields["role"].choices = [(role, role.capitalize()) for role in roles]  # type: ignore[attr-defined]
-    people = reads.of_organization(member.organization.pk)
+    find, after = request.GET.get("find", "").strip()[:254], request.GET.get("after", "")
+    start = int(after) if after.isascii() and after.isdecimal() and len(after) < 19 else 0
+    people = reads.of_organization(member.organization.pk, find=find, after=start, limit=SHOWN + 1)
     context = {
-        "people": [(person, member.may(managing(person.role))) for person in people],
+        "people": [(person, member.may(managing(person.role))) for person in people[:SHOWN]],
+        "people_count": reads.count(member.organization.pk),
+        "find": find,
+        "first_page": urlencode({"find": find}) if find else "",
+        "more": urlencode({"find": find, "after": people[SHOWN - 1].pk}) if len(people) > SHOWN else "",
+        "is_paged": bool(start),
         "roles": roles,
         "invitations": [
             (invitation, member.may(managing(invitation.role)))

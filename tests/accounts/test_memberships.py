@@ -169,3 +169,23 @@ def test_one_page_reads_the_memberships_once(acme, ada, django_assert_max_num_qu
     with django_assert_max_num_queries(5):
         page = client.get("/keys").content.decode()
     assert page.count("/switch") == 5
+
+
+def test_many_members_are_shown_page_by_page_and_found_by_address(acme, ada, django_assert_num_queries):
+    for number in range(60):
+        add_member(acme, f"person{number:02d}")
+    owner = browser(ada)
+    owner.get("/members")
+    shown, path, counts = [], "/members", []
+    while path:
+        with django_assert_num_queries(7):
+            answer = owner.get(path)
+        shown += [person.user.email for person, _ in answer.context["people"]]
+        counts.append(len(answer.context["people"]))
+        path = f"/members?{answer.context['more']}" if answer.context["more"] else ""
+    assert counts == [50, 11]
+    assert len(set(shown)) == 61
+    found = owner.get("/members", {"find": "PERSON59"}).context["people"]
+    assert [person.user.email for person, _ in found] == ["person59@example.com"]
+    assert "Nobody here" in owner.get("/members", {"find": "nobody-at-all"}).content.decode()
+    assert owner.get("/members", {"after": "٣"}).status_code == 200

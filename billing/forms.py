@@ -93,8 +93,7 @@ class LedgerForm(forms.Form):
     q = forms.CharField(
         required=False,
         max_length=120,
-        label="Id or words",
-        help_text="Of a job, request or payment; or words of a description.",
+        label="Id, or words",
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
     )
 
@@ -155,6 +154,10 @@ class AutoTopupForm(forms.Form):
         label="But in a month at most",
         help_text="A calendar month in UTC.",
     )
+
+    def __init__(self, data: Any = None, **options: Any) -> None:
+        # It stands beside the form of a single payment.
+        super().__init__(data, auto_id="id_auto_%s", **options)
 
     @classmethod
     def of(cls, row: AutoTopup | None) -> "AutoTopupForm":

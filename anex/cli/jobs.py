@@ -49,7 +49,7 @@ def jobs(status: Statuses = None, model: OfModel = None, limit: Limit = 20, as_j
             after = page["next_cursor"]
             if not page["has_more"]:
                 break
-    headings = ("job", "status", "model", "rows", "quote", "charge", "created")
+    headings = ("job", "status", "model", "rows", "quote", "charge", "created (UTC)")
     shown = table(headings, [_row(job) for job in found], right=("rows", "quote", "charge"))
     screen.answer({"data": found, "has_more": bool(after)}, shown if found else "There are no such jobs.")
 

@@ -39,4 +39,8 @@ def _row(entry: dict[str, Any], task: str) -> tuple[object, ...]:
 
 
 def _per_million(dollars: Decimal | None) -> str | None:
-    return None if dollars is None else f"${(dollars * _MILLION).normalize():f}"
+    """With every digit, and at least the cents."""
+    if dollars is None:
+        return None
+    whole, _, rest = f"{dollars * _MILLION:f}".partition(".")
+    return f"${whole}.{rest.rstrip('0').ljust(2, '0')}"

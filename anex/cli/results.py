@@ -96,7 +96,7 @@ def _append(url: str, part: Path, begun: int) -> int:
         total = _total(answer, begun if going_on else 0)
         with (
             part.open("ab" if going_on else "wb") as file,
-            screen.transfer(f"downloading {part.name}", total, begun if going_on else 0) as bar,
+            screen.transfer("downloading", total, begun if going_on else 0) as bar,
         ):
             # As it comes: what is waited for to fill a block would be lost with the connection.
             for block in answer.iter_raw():

@@ -58,6 +58,8 @@ def _check_beginning(path: Path) -> None:
     """Look at the first rows before any byte is sent; the server checks every one. Raises Failure."""
     with path.open("rb") as file:
         for number, line in enumerate(islice(file, _LOOKED_AT), start=1):
+            if line.isspace():
+                continue
             try:
                 row = json.loads(line)
             except ValueError as error:

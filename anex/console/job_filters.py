@@ -81,5 +81,6 @@ def _people(organization_id: UUID) -> list[tuple[str, str]]:
 
 
 def _keys(organization_id: UUID) -> list[tuple[str, str]]:
-    newest = keys.page(organization_id, size=_KEYS).keys
-    return [(f"key:{key.pk}", f"Key “{key.name}”") for key in newest]
+    """The newest keys, those in use before those that were revoked."""
+    pages = [keys.page(organization_id, revoked=revoked, size=_KEYS) for revoked in (False, True)]
+    return [(f"key:{key.pk}", f"Key “{key.name}”") for page in pages for key in page.keys]

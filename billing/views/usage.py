@@ -98,10 +98,11 @@ def _asked(request: HttpRequest) -> Asked:
         span = usage.span(given.get("start_date"), given.get("end_date"), today=today)
     except InvalidRequest as error:
         span, problem = usage.span(None, None, today=today), error.message
+    span = usage.recent(days, today=today) if days else span
     named = {name: given[name] for name in _SPLITS if given.get(name)}
     return Asked(
-        span=usage.recent(days, today=today) if days else span,
-        days=days,
+        span=span,
+        days=next((days for days in PRESETS if span == usage.recent(days, today=today)), None),
         only={name: "" if (name, value) == ("key", _NO_KEY) else value for name, value in named.items()},
         by=tuple(name for name in DIMENSIONS if name in given.getlist("by")) or DIMENSIONS,
         split=next((name for name in _SPLITS if given.get("split") == name), "model"),

@@ -24,7 +24,7 @@ def tell() -> Iterator[Fact]:
     """What waits, what runs, what failed, and who does the work."""
     now = clock.now()
     since = now - timedelta(days=1)
-    broken = count(Job.objects.filter(failure_code="internal_error", finished_at__gte=since))
+    broken = count(Job.objects.filter(status=Status.FAILED, failure_code="internal_error", finished_at__gte=since))
     ours = (("failure_code__exact", "internal_error"), ("finished_at__gte", since.isoformat()))
     yield Fact("Jobs that failed by our fault, 24 h", shown(broken), "jobs_job", ours, SECTION, broken > 0)
     late = count(Job.objects.filter(status__in=BEFORE_QUOTE, created_at__lt=now - LONG))

@@ -41,7 +41,7 @@ def test_list_costs_the_same_few_queries_however_long(ada, acme, django_assert_m
         scenes.done(acme, created_by=str(Actor("key", key.caller.key_id)))
         scenes.running(acme)
         add_member(acme, f"member-{number}")
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(14):
         ada.get("/jobs")
 
 

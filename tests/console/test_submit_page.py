@@ -167,6 +167,7 @@ def test_input_of_another_organization_is_not_found(ada, acme, served):
     ("file", "model_id", "count"),
     [
         ("sample.jsonl", scenes.MODEL, 20),
+        ("sample-pictures.jsonl", "scripted-media", 4),
         ("sample-embeddings.jsonl", "minilm-l6-v2", 10),
         ("sample-decisions.jsonl", "minilm-decide", 8),
     ],
@@ -220,15 +221,18 @@ def test_only_options_of_the_picked_model_reach_the_job(ada, uploaded):
     assert contents.response_format(job) == {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
 
 
-@pytest.mark.parametrize("task", ["chat", "decide"])
+@pytest.mark.parametrize("task", ["chat", "pictures", "decide"])
 def test_a_sample_takes_the_place_of_a_file_and_picks_a_model_that_reads_it(ada, acme, served, task):
-    serve(*ENCODERS)
+    serve(*ENCODERS, "scripted-media")
     grant_credits(acme, 500)
     answer = ada.post("/jobs/new/sample", {"sample": task})
     assert answer.status_code == 302
     html = ada.get(answer["Location"]).content.decode()
     chosen = re.search(r'value="([\w.-]+)" data-url="[^"]+" [^>]+ required checked', html)
-    assert ("Your file is here" in html, chosen[1]) == (True, {"chat": scenes.MODEL, "decide": "minilm-decide"}[task])
+    assert ("Your file is here" in html, chosen[1]) == (
+        True,
+        {"chat": scenes.MODEL, "pictures": "scripted-media", "decide": "minilm-decide"}[task],
+    )
     ada.post("/jobs/new", {"input_id": Input.objects.get().pk, "model": chosen[1]})
     assert Job.objects.get().input.etag
 

@@ -1,19 +1,22 @@
 """The page "Self-hosting" is true: its settings start production, its commands exist and do what they say."""
 
+import argparse
 import re
 import secrets
 import shlex
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import get_commands, load_command_class
+from django.core.management import call_command, get_commands, load_command_class
 
-from anex.docs import library, markdown
+from anex.docs import calculator, library, markdown
 from anex.settings.base import BASE_DIR
 from anex.supervisor.postgres import Postgres
 from anex.supervisor.valkey import Valkey, free_port
+from inference.engines import arguments
 
 COMMANDS = [
     line
@@ -91,3 +94,21 @@ def test_every_command_of_the_page_exists() -> None:
             assert re.search(rf"^{words[0]}:", (BASE_DIR / "Makefile").read_text(), re.MULTILINE)
         else:
             assert line.startswith(("pip install -r requirements", "python -m anex.serve", "celery -A anex "))
+
+
+@pytest.mark.django_db
+def test_options_and_figures_of_gpu_workers_are_those_of_the_page() -> None:
+    text = (BASE_DIR / "docs" / "gpu-workers.md").read_text()
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    arguments.declare(parser)
+    (options,) = re.findall(r'ANEX_ENGINE_OPTIONS="(.*)"', text)
+    parser.parse_args(shlex.split(options))
+    assert re.search(r"^celery -A anex worker -Q inference\.acme-chat -n acme-chat@%h$", text, re.MULTILINE)
+    printed = StringIO()
+    call_command("scale", stdout=printed)
+    assert printed.getvalue().splitlines()[0] == re.findall(r"```text\n(.*)\n", text)[0]
+
+
+def test_calculator_is_sent_as_much_of_a_file_as_it_reads() -> None:
+    script = (BASE_DIR / "static" / "docs" / "calculator.js").read_text()
+    assert f"const MOST_BYTES = {calculator.MOST_BYTES // 1024} * 1024;" in script

@@ -5,7 +5,9 @@ import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Permission
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import ApiKey, AuditEvent
 from accounts.services import keys
@@ -54,6 +56,30 @@ def test_every_page_of_the_staff_area_opens(root, acme, server):
         if first is not None:
             page = root.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/{first.pk}/change/")
             assert page.status_code == 200, model
+
+
+def test_no_list_asks_the_database_once_per_row(root, acme, server):
+    def fill(organization):
+        for _ in range(3):
+            make_key(organization)
+            grant_credits(organization, 500)
+            scenes.delivery(scenes.endpoint(organization), job=batches.make(scenes.running(organization)))
+            FileUpload.objects.create(organization=organization, region="world", lapses_at=clock.now())
+
+    def queries():
+        found = {}
+        for model in admin.site._registry:
+            with CaptureQueriesContext(connection) as asked:
+                root.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/")
+            found[model.__name__] = len(asked)
+        return found
+
+    fill(acme)
+    queries()
+    before = queries()
+    fill(make_organization("Globex"))
+    assert queries() == before
+    assert max(before.values()) <= 20
 
 
 def test_batches_and_files_are_found_by_the_ids_that_clients_know(root, acme):

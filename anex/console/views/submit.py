@@ -23,10 +23,12 @@ from jobs.services import ingests, inputs, submissions
 from jobs.services.inputs import Standing
 from jobs.services.submissions import SubmitOptions
 
+# Of each kind the file, and the task and the input of a model that reads it.
 _SAMPLES: Final = {
-    "chat": "sample.jsonl",
-    "embed": "sample-embeddings.jsonl",
-    "decide": "sample-decisions.jsonl",
+    "chat": ("sample.jsonl", "chat", "text"),
+    "pictures": ("sample-pictures.jsonl", "chat", "image"),
+    "embed": ("sample-embeddings.jsonl", "embed", "text"),
+    "decide": ("sample-decisions.jsonl", "decide", "text"),
 }
 
 
@@ -103,14 +105,14 @@ def file_form(request: HttpRequest, member: Member) -> HttpResponse:
 @member_page(Action.SUBMIT_JOB)
 def sample(request: HttpRequest, member: Member) -> HttpResponse:
     """Take one of our files in the place of an upload, and the first model that reads it."""
-    task = request.POST.get("sample", "")
+    kind = request.POST.get("sample", "")
     offered = offers.current(organization_id=member.organization.pk, region=settings.ANEX_REGION)
-    model = next((offer.model.id for offer in offered if offer.model.task == task), None)
+    model = _reader(kind, offered)
     try:
         freezes.require_open("batch")
         if model is None:
             raise InvalidRequest("No model that reads this sample is offered at the moment.")
-        data = (settings.BASE_DIR / "static" / "console" / _SAMPLES[task]).read_bytes()
+        data = (settings.BASE_DIR / "static" / "console" / _SAMPLES[kind][0]).read_bytes()
         source = inputs.create_whole(
             organization_id=member.organization.pk, format=inputs.JSONL, data=data, actor=member.actor
         )
@@ -129,6 +131,13 @@ def input_state(request: HttpRequest, member: Member, input_id: UUID) -> HttpRes
         "console/jobs/input.html",
         {"source": _source(member, str(input_id)), "awaited": "awaited" in request.GET},
     )
+
+
+def _reader(kind: str, offered: list[Offer]) -> str | None:
+    """The first model that reads a kind of sample."""
+    _, task, needed = _SAMPLES.get(kind, ("", "", ""))
+    models = (offer.model for offer in offered)
+    return next((model.id for model in models if model.task == task and needed in model.inputs), None)
 
 
 def _copy(form: JobForm, member: Member) -> Standing:
@@ -156,7 +165,7 @@ def _page(
     context = {
         "form": form,
         "offers": offered,
-        "samples": [task for task in _SAMPLES if any(offer.model.task == task for offer in offered)],
+        "samples": [kind for kind in _SAMPLES if _reader(kind, offered)],
         "sells_hour": any(offer.hour for offer in offered),
         "chosen": chosen if any(offer.model.id == chosen for offer in offered) else form.fields["model"].initial,
         "balance": balances.get(member.organization.pk),

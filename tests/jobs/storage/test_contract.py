@@ -197,6 +197,17 @@ def test_presigned_upload_takes_an_empty_file(any_store: Store, key: str) -> Non
     assert any_store.read(key) == b""
 
 
+def test_presigned_upload_that_leads_on_is_taken_as_it_is_signed(any_store: Store, key: str) -> None:
+    expires, field = clock.now() + timedelta(hours=1), "success_action_redirect"
+    target = any_store.presign_upload(key, max_bytes=100, expires_at=expires, return_to="https://anex.test/jobs?a=1")
+    assert target.fields[field] == "https://anex.test/jobs?a=1"
+    changed = target.fields | {field: "https://elsewhere.test/"}
+    for fields, status in ((changed, {403}), (target.fields, {204, 303})):
+        answer = requests.post(target.url, data=fields, files={"file": b"x"}, allow_redirects=False)
+        assert answer.status_code in status
+    assert any_store.read(key) == b"x"
+
+
 FORMS: dict[str, tuple[dict[str, str], int]] = {
     "over the cap": ({}, 101),
     "forged": ({"x-amz-signature": "0" * 64}, 1),

@@ -79,6 +79,8 @@ def main() -> None:
         loop="uvloop",
         lifespan="on",
         log_level=asked.log_level,
+        # Every request leaves a line of ours (anex/observed.py).
+        access_log=False,
         timeout_keep_alive=KEEP_ALIVE_S,
         # By then it has had `drain_s`.
         timeout_graceful_shutdown=0,

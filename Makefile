@@ -1,7 +1,7 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-all test-clients test-vllm screenshots fuzz fuzz-parsers explore leavers lint audit format migrations styles bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-upload bench-requests bench-gateway bench-batch bench-scale bench-beside bench-finalize chaos
+.PHONY: help demo test test-all test-clients test-vllm screenshots fuzz fuzz-parsers explore leavers lint audit format migrations styles bench-pages bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-upload bench-requests bench-gateway bench-batch bench-scale bench-beside bench-finalize chaos
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
@@ -19,6 +19,7 @@ help:
 	@echo "make format        let ruff format and mend the code"
 	@echo "make migrations    write missing migrations"
 	@echo "make styles        build static/console/console.css from anex/console/styles; needs npm, as nothing else does"
+	@echo "make bench-pages   the console of a large customer: time of the server and bytes of each page"
 	@echo "make bench-memory  a million rows through the pipeline; memory of each process"
 	@echo "make bench-estimate  3,000 simulated jobs; how often cap, thinking budget and usual cost hold"
 	@echo "make bench-parquet  a million rows of parquet to lines and back; memory of the child"
@@ -89,6 +90,9 @@ styles: anex/console/styles/node_modules
 
 anex/console/styles/node_modules: anex/console/styles/package-lock.json
 	@cd anex/console/styles && npm ci --silent && touch node_modules
+
+bench-pages:
+	@$(RUN) dev -m pytest -s tests/browser/bench_pages.py $(ARGS)
 
 bench-memory:
 	@$(RUN) dev tests/bench/memory.py $(ARGS)

@@ -10,7 +10,7 @@ from anex.core.asgi import App, Receive, Scope, Send
 log = logging.getLogger("anex.requests")
 
 _HEADER: Final = b"x-request-id"
-_QUIET: Final = ("/static/", "/metrics")
+_QUIET: Final = ("/static/", "/metrics", "/healthz", "/readyz")
 _LONGEST_PATH: Final = 200
 _UNSENT: Final = 499
 

@@ -37,6 +37,8 @@ class Server(uvicorn.Server):
             server.close()
         for listening in sockets or ():
             listening.close()
+        # Requests that still come see it: `/readyz` then says no.
+        self.lifespan.state["draining"] = True
         state = self.server_state
         state.default_headers = [*state.default_headers, (b"connection", b"close")]
         free_since: dict[HttpToolsProtocol, float] = {}

@@ -17,6 +17,7 @@ SHOWN = {
 SERIES = 6
 OTHERS = "others"
 _HEIGHT, _STEP, _BAR = 100, 10, 8
+_POINTED_AT = 92
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,11 @@ class Chart:
     days: list[Day]
     series: list[Series]
     most: int
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a day is wide enough to point at."""
+        return len(self.days) <= _POINTED_AT
 
 
 def draw(

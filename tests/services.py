@@ -12,9 +12,10 @@ import pytest
 
 from anex.supervisor.postgres import Postgres
 from anex.supervisor.valkey import Valkey
+from tests import clusters
 
-FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "300"}
-
+# The name of the database that the suite's own are copied from; set where this started the server.
+TEMPLATE = "ANEX_TEST_TEMPLATE"
 
 _started: list[Postgres | Valkey] = []
 _state = Path()
@@ -27,10 +28,10 @@ def _start_services() -> None:
     _state = state = Path(tempfile.mkdtemp(prefix="anex-test-", dir="/var/tmp"))
     state.chmod(0o755)
     if "DATABASE_URL" not in os.environ:
-        postgres = Postgres(state / "postgres", settings=FAST)
+        postgres = Postgres(state / "postgres", settings={**clusters.FAST, "max_connections": "300"})
+        clusters.migrated(postgres)
         postgres.start()
-        postgres.create_database("anex")
-        os.environ["DATABASE_URL"] = postgres.url()
+        os.environ["DATABASE_URL"], os.environ[TEMPLATE] = postgres.url(), clusters.TEMPLATE
         _started.append(postgres)
     if "REDIS_URL" not in os.environ:
         valkey = Valkey(state / "valkey")

@@ -18,6 +18,7 @@ from typing import Any, Self
 from anex.core.process import die_with_parent
 from anex.supervisor.postgres import Postgres
 from anex.supervisor.valkey import Valkey, accepts, free_port
+from tests import clusters
 
 ROOT = Path(__file__).resolve().parents[1]
 SETUP = """
@@ -64,8 +65,7 @@ class Stack:
     ) -> None:
         self.state = state
         self.state.chmod(0o755)
-        settings = {} if durable else {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
-        self.postgres = Postgres(state / "postgres", settings=settings)
+        self.postgres = Postgres(state / "postgres", settings={} if durable else clusters.FAST)
         self.valkey = Valkey(state / "valkey")
         # Every web process of this stack accepts from it.
         self.listening = socket.create_server(("127.0.0.1", 0), backlog=2048)
@@ -102,10 +102,9 @@ class Stack:
         return self
 
     def _start_all(self) -> None:
+        clusters.migrated(self.postgres)
         self.postgres.start()
-        self.postgres.create_database("anex")
         self.valkey.start()
-        self.manage("migrate", "-v", "0")
         self.start_engine()
         self.organization_id, self.secret = json.loads(self.run(self._setup))
         self.start_web()

@@ -1,5 +1,7 @@
 """Organizations for staff: suspension, in-flight limit, plan and EU data routing."""
 
+from typing import Any
+
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
@@ -52,10 +54,20 @@ class OrganizationAdmin(ReadOnlyAdmin):
         "in_flight_limit",
         "eu_routing",
         "people",
-        "elsewhere",
     )
     ordering = ("-created_at",)
+    change_form_before_template = "admin/about_organization.html"
     actions_detail = ("suspend", "resume", "limit", "give_plan", "route_to_eu", "route_to_world")
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The page, with the organization's balance, keys, jobs and more as links."""
+        row = self.get_object(request, object_id)
+        facts = overview.of(request, row.pk) if row else []
+        context = (extra_context or {}) | {"facts": facts}
+        answer: HttpResponse = super().change_view(request, object_id, form_url, context)
+        return answer
 
     @display(description="State", label={"suspended": "danger", "active": "success"})  # type: ignore[untyped-decorator]
     def state(self, organization: Organization) -> str:
@@ -71,11 +83,6 @@ class OrganizationAdmin(ReadOnlyAdmin):
             for member in members
         )
         return format_html_join("", '<p><a class="underline" href="{}">{}</a> ({})</p>', told)
-
-    @admin.display(description="What it has")
-    def elsewhere(self, organization: Organization) -> str:
-        """Its balance, keys, jobs and more, as links."""
-        return overview.links(organization.pk)
 
     @action(description="Suspend", url_path="suspend", permissions=["act"])  # type: ignore[untyped-decorator]
     def suspend(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -99,9 +99,10 @@ def list_page(request: HttpRequest, member: Member, form: InvitationForm, status
     find, after = request.GET.get("find", "").strip()[:254], request.GET.get("after", "")
     start = int(after) if after.isascii() and after.isdecimal() and len(after) < 19 else 0
     people = reads.of_organization(member.organization.pk, find=find, after=start, limit=SHOWN + 1)
+    is_part = bool(find) or bool(start) or len(people) > SHOWN
     context = {
         "people": [(person, member.may(managing(person.role))) for person in people[:SHOWN]],
-        "people_count": reads.count(member.organization.pk),
+        "people_count": reads.count(member.organization.pk) if is_part else len(people),
         "find": find,
         "first_page": urlencode({"find": find}) if find else "",
         "more": urlencode({"find": find, "after": people[SHOWN - 1].pk}) if len(people) > SHOWN else "",
@@ -113,7 +114,7 @@ def list_page(request: HttpRequest, member: Member, form: InvitationForm, status
         ],
         "now": clock.now(),
         "form": form,
-        "table": [(rule, [role in rule.roles for role in ROLES]) for rule in TABLE],
+        "table": [(rule, [(role.capitalize(), role in rule.roles) for role in ROLES]) for rule in TABLE],
         "may_transfer": member.may(Action.MANAGE_OWNERS),
     }
     return render(request, "members/list.html", context, status=status)

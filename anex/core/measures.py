@@ -51,7 +51,7 @@ _CALLS: Final = {
     "media": "media",
     "uploads": "uploads",
 }
-_PLACES: Final = frozenset({"static", "storage", "docs", "admin", "accounts", "billing", "metrics"})
+_PLACES: Final = frozenset({"static", "storage", "docs", "admin", "accounts", "billing", "metrics", "healthz", "readyz"})
 _NO_STATUS: Final = 499
 
 

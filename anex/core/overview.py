@@ -10,8 +10,6 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html_join
-from django.utils.safestring import SafeString
 
 # More is not counted: nobody needs the last digit, and a table may be long.
 _MOST: Final = 1000
@@ -19,7 +17,7 @@ _MOST: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A figure and the list that it is about: `model` as `app_model`, `filters` as its list takes them."""
+    """A figure and the page that it is about: `model` as `app_model`, `filters` as its list takes them."""
 
     label: str
     value: str
@@ -28,12 +26,14 @@ class Fact:
     section: str = ""
     # Somebody should look at it now.
     is_urgent: bool = False
+    # The list, or an action of it, which takes what it begins with as filters.
+    page: str = "changelist"
 
     @property
     def link(self) -> str:
-        """The address of the list."""
+        """The address of the page."""
         query = urlencode(self.filters)
-        return reverse(f"admin:{self.model}_changelist") + (f"?{query}" if query else "")
+        return reverse(f"admin:{self.model}_{self.page}") + (f"?{query}" if query else "")
 
 
 FirstPage = Callable[[], Iterable[Fact]]
@@ -65,11 +65,10 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     return context | {"sections": ordered}
 
 
-def links(organization_id: UUID) -> SafeString:
-    """What the apps know of an organization, as links to its rows."""
+def of(request: HttpRequest, organization_id: UUID) -> list[Fact]:
+    """What the apps know of an organization, as far as the person may look into it."""
     facts = (fact for tell in _of_organization for fact in tell(organization_id))
-    told = ((fact.link, fact.label, fact.value) for fact in facts)
-    return format_html_join("", '<p><a class="underline" href="{}">{}: {}</a></p>', told)
+    return [fact for fact in facts if _may_see(request, fact)]
 
 
 def of_organization(organization_id: UUID, *further: tuple[str, str]) -> tuple[tuple[str, str], ...]:

@@ -33,6 +33,9 @@ def tell_of(organization_id: UUID) -> Iterator[Fact]:
     money = balances.get(organization_id)
     about = f"{format_dollars(money.available_nano)} available, {format_dollars(money.held_nano)} held"
     yield Fact("Balance", about, "billing_account", of_organization(organization_id))
+    begins_with = (("organization", str(organization_id)),)
+    yield Fact("Grant credits", "", "billing_account", begins_with, page="grant_credits")
+    yield Fact("Correct the balance", "", "billing_account", begins_with, page="correct_balance")
     account = Account.objects.filter(organization_id=organization_id).values_list("pk", flat=True).first()
     yield Fact("Ledger", "every line", "billing_transfer", (("account", str(account or 0)),))
     paid = count(Topup.objects.filter(organization_id=organization_id, state=Topup.State.PAID))

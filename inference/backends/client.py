@@ -98,6 +98,17 @@ class Client:
             ) as response:
                 return response.status
 
+    async def text(self, server: Server, url: str) -> bytes:
+        """The body of a GET, empty unless it was answered 200. Raises `UpstreamError`."""
+        with _Faults(CONNECT_TIMEOUT_S):
+            async with self._session.get(
+                url,
+                headers=_headers(server),
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=CONNECT_TIMEOUT_S),
+            ) as response:
+                return await _read(response) if response.status == 200 else b""
+
     async def _request(
         self, server: Server, path: str, body: bytes, timeout: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:

@@ -56,12 +56,12 @@ def input_gone(claim: Claim) -> None:
         stop_rows(claim.job_id, _store(claim), INPUT_GONE)
 
 
-def finish_chunk(claim: Claim) -> None:
-    """Move the job on if this was its last chunk of the kind."""
-    if claim.kind == Chunk.Kind.SAMPLE:
-        finish_sample(claim.job_id)
-    else:
-        finish_rows(claim.job_id)
+def finish_chunk(claim: Claim) -> bool:
+    """Move the job on if this was its last chunk of the kind; returns whether it is to be finalized."""
+    if claim.kind != Chunk.Kind.SAMPLE:
+        return finish_rows(claim.job_id)
+    finish_sample(claim.job_id)
+    return False
 
 
 def repair() -> None:

@@ -29,6 +29,7 @@ from jobs.run.claims import Claim, Interrupted
 from jobs.run.control import finish_chunk, give_up_or_release, input_gone, repair, run_control
 from jobs.run.copier import Copier
 from jobs.run.lease import Lease
+from jobs.run.pressure import Pressure
 from jobs.run.rows import ChunkRun
 from jobs.run.threads import Threads
 from jobs.run.window import Window
@@ -45,12 +46,17 @@ DRAIN_SECONDS = 30.0
 RUNNABLE = {"in_progress", "estimating"}
 
 
+Ask = Callable[[], list[Claim]]
+
+
 class _Seen(NamedTuple):
-    """Those of this worker's jobs whose rows may run, the model servers, and the other workers at each model."""
+    """Those of this worker's jobs whose rows may run, the model servers, the other workers at each model, and what was
+    claimed besides."""
 
     jobs: set[UUID]
     servers: list[Server]
     workers: dict[str, int]
+    found: list[Claim]
 
 
 class OwnServer(Protocol):
@@ -77,6 +83,7 @@ class Pump:
         self._uncounted: dict[str, float] = {}
         self._runs: dict[asyncio.Task[None], ChunkRun] = {}
         self._controls: dict[asyncio.Task[None], Claim] = {}
+        self._claiming = asyncio.Lock()  # one at a time, or a chunk that is not listed here yet is claimed again
         self._repair_at = 0.0
         self._thread = threading.Thread(target=self._run, name="pump")
 
@@ -105,6 +112,7 @@ class Pump:
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
         async with Client() as self._client:
+            watching = asyncio.create_task(Pressure(self._client, self._windows).watch())
             while not self._stopping:
                 try:
                     lease = await self._threads.call(Lease, region=self._region, seconds=self._lease_seconds)
@@ -114,6 +122,7 @@ class Pump:
                     await asyncio.sleep(POLL_SECONDS)
                     continue
                 await self._work(lease)
+            watching.cancel()
 
     async def _work(self, lease: Lease) -> None:
         """One incarnation: until the lease lapses or the worker stops."""
@@ -169,7 +178,10 @@ class Pump:
         Workers that are at the same model share what its servers run at once.
         """
         runs = list(self._runs.values())
-        seen = await self._threads.call(_see, lease, self._region, {run.claim.job_id for run in runs})
+        async with self._claiming:
+            ask = self._ask_control(lease, ["validate", "finalize"])
+            seen = await self._threads.call(_see, lease, self._region, {run.claim.job_id for run in runs}, ask)
+            self._begin_controls(seen.found, lease)
         for run in runs:
             run.stopping = run.stopping or run.claim.job_id not in seen.jobs
         known = [each for each in seen.servers if catalogue.get(each.model_id) and self._is_ours(each)]
@@ -188,45 +200,44 @@ class Pump:
         return server.id == self._own.backend_id if self._own else not server.is_workers
 
     async def _claim(self, lease: Lease) -> None:
-        free = 0 if self._own else CONTROL_SLOTS - len(self._controls)
-        if free > 0:
-            for found in await self._claims(lease, ["validate", "finalize"], [], free):
-                self._begin_control(found, lease)
         for model_id, window in self._windows.items():
             if not window.size or clock.monotonic() < self._resting.get(model_id, 0.0):
                 continue
             runs = [run for run in self._runs.values() if run.claim.model_id == model_id and not run.stopping]
             at_hand = AtHand(runs, window)
             while at_hand.wanting():
-                found_chunks = await self._claims(lease, ["sample", "rows"], [model_id], 1, at_hand)
-                if not found_chunks:
+                async with self._claiming:
+                    ask = self._ask(
+                        lease,
+                        kinds=["sample", "rows"],
+                        models=[model_id],
+                        limit=1,
+                        passed_jobs=at_hand.passed_jobs(),
+                        passed_organizations=at_hand.passed_organizations(),
+                        least_share=at_hand.least_share(),
+                    )
+                    found = await self._threads.call(ask)
+                    for claim in found:
+                        at_hand.add(claim)
+                        self._begin_run(claim, window, lease)
+                if not found:
                     break
-                at_hand.add(found_chunks[0])
-                self._begin_run(found_chunks[0], window, lease)
 
-    async def _claims(
-        self, lease: Lease, kinds: list[str], models: list[str], limit: int, at_hand: AtHand | None = None
-    ) -> list[Claim]:
+    def _ask_control(self, lease: Lease, kinds: list[str]) -> Ask:
+        """What claims steps of these kinds, as many as there is room for."""
+        room = 0 if self._own or self._stopping else CONTROL_SLOTS - len(self._controls)
+        return self._ask(lease, kinds=kinds, models=[], limit=room) if room > 0 else list
+
+    def _ask(self, lease: Lease, **wanted: Any) -> Ask:
         held = [*(run.claim.id for run in self._runs.values()), *(found.id for found in self._controls.values())]
         uncounted = [model_id for model_id, until in self._uncounted.items() if clock.monotonic() < until]
-        return await self._threads.call(
-            claims.claim,
-            lease,
-            region=self._region,
-            kinds=kinds,
-            models=models,
-            limit=limit,
-            held=held,
-            uncounted=uncounted,
-            passed_jobs=at_hand.passed_jobs() if at_hand else (),
-            passed_organizations=at_hand.passed_organizations() if at_hand else None,
-            least_share=at_hand.least_share() if at_hand else 1,
-        )
+        return partial(claims.claim, lease, region=self._region, held=held, uncounted=uncounted, **wanted)
 
-    def _begin_control(self, found: Claim, lease: Lease) -> None:
-        task = asyncio.create_task(self._run_control(found, lease))
-        self._controls[task] = found
-        task.add_done_callback(partial(self._end, self._controls))
+    def _begin_controls(self, found: list[Claim], lease: Lease) -> None:
+        for claim in found:
+            task = asyncio.create_task(self._run_control(claim, lease))
+            self._controls[task] = claim
+            task.add_done_callback(partial(self._end, self._controls))
 
     async def _run_control(self, found: Claim, lease: Lease) -> None:
         log_ids.begin(organization=found.organization_id, job=found.job_id)
@@ -270,20 +281,26 @@ class Pump:
             share=lambda: len(self._runs),
             running_low=self._bell.set,
         )
-        task = asyncio.create_task(self._run_chunk(run))
+        task = asyncio.create_task(self._run_chunk(run, lease))
         self._runs[task] = run
         task.add_done_callback(partial(self._end, self._runs))
 
-    async def _run_chunk(self, run: ChunkRun) -> None:
+    async def _run_chunk(self, run: ChunkRun, lease: Lease) -> None:
         log_ids.begin(organization=run.claim.organization_id, job=run.claim.job_id)
         try:
             await run.run()
             if run.finished:
-                await self._threads.call(finish_chunk, run.claim)
+                await self._finish(run.claim, lease)
         except* Exception as failure:
             await self._run_failed(run.claim, failure)
         if run.server_lost:
             self._resting[run.claim.model_id] = clock.monotonic() + REST_SECONDS
+
+    async def _finish(self, done: Claim, lease: Lease) -> None:
+        """Move the job on; what ends it is begun at once, where nobody else is faster."""
+        async with self._claiming:
+            ask = self._ask_control(lease, ["finalize"]) if lease.valid() else list
+            self._begin_controls(await self._threads.call(_finish, done, ask), lease)
 
     async def _run_failed(self, found: Claim, failure: ExceptionGroup[Exception]) -> None:
         if failure.subgroup((ObjectChanged, ObjectMissing)):
@@ -302,6 +319,10 @@ def _share_of(server: Server, workers: int) -> Server:
     return dataclasses.replace(server, concurrency=-(-server.concurrency // workers))
 
 
-def _see(lease: Lease, region: str, job_ids: set[UUID]) -> _Seen:
+def _see(lease: Lease, region: str, job_ids: set[UUID], ask: Ask) -> _Seen:
     jobs = Job.objects.filter(pk__in=job_ids, status__in=RUNNABLE, paused=False).values_list("pk", flat=True)
-    return _Seen(set(jobs), registry.live(region), claims.workers_at_models(lease))
+    return _Seen(set(jobs), registry.live(region), claims.workers_at_models(lease), ask())
+
+
+def _finish(done: Claim, ask: Ask) -> list[Claim]:
+    return ask() if finish_chunk(done) else []

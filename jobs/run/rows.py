@@ -121,11 +121,10 @@ class ChunkRun:
 
     async def run(self) -> None:
         """Send every open row and make the outcomes durable; gives the chunk back when it cannot finish it."""
-        self._context: Context = await self._threads.call(load, self.claim.job_id)
+        rows = await self._threads.call(self._load)
         context = self._context
         self._parse = typed.reader(context.model, context.options)
         self._sender = Sender(self._client, self._window, context, self._threads, self._owner, halted=self._halted)
-        rows = await self._threads.call(self._read)
         timer = asyncio.create_task(self._flush_old())
         try:
             if self.claim.claims >= ALONE_FROM_CLAIM:
@@ -141,7 +140,8 @@ class ChunkRun:
         if not self.finished and not self._lost:
             await self._threads.call(claims.release, self.claim, blameless=not self._suspect)
 
-    def _read(self) -> list[tuple[int, bytes]]:
+    def _load(self) -> list[tuple[int, bytes]]:
+        self._context: Context = load(self.claim.job_id)
         start, end = self.claim.byte_start, self.claim.byte_end
         blob = self._context.store.read_range(self._context.input_key, start, end, etag=self._context.input_etag)
         lines = (line.text for line in read_lines(blob))

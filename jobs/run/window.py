@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from anex.core import clock
+from inference.backends.queue import Queue
 from inference.backends.registry import Server
 from jobs.run.turns import Turns
 from jobs.urgency import USUAL_PRIORITY
@@ -23,6 +24,8 @@ REST_SECONDS = 5.0
 # What is left of a server's rows in flight when it throttles, and how often it is taken for a new sign.
 EASED_TO = 0.7
 EASE_SECONDS = 1.0
+# Of a server's requests; more of them wait, twice in a row: that a step of it takes long is no sign.
+QUEUED_SHARE = 0.125
 # Rows that may be answered and not durable yet, beside those in flight: a sixteenth of a chunk, which a kill may lose.
 UNSETTLED_ROWS = 128
 
@@ -30,8 +33,8 @@ UNSETTLED_ROWS = 128
 @dataclass(slots=True)
 class _Load:
     """A server's rows in flight; one that cannot be reached rests, and one that was lost proves itself with one row
-    at a time. One that throttles gets fewer (`most`), and with each round it answers one more. `listed` is False for
-    one that left with rows in flight."""
+    at a time. One that throttles, or in which rows wait (`queues`), gets fewer (`most`), and with each round it answers
+    one more. `listed` is False for one that left with rows in flight."""
 
     server: Server
     in_flight: int = 0
@@ -40,11 +43,19 @@ class _Load:
     listed: bool = True
     most: float = inf
     eased_at: float = -inf
+    queues: bool = False
 
     def ease(self) -> None:
         if clock.monotonic() >= self.eased_at + EASE_SECONDS:
             self.eased_at = clock.monotonic()
             self.most = max(1.0, EASED_TO * min(self.most, self.server.concurrency))
+
+    def queued(self, queue: Queue) -> None:
+        """What the server tells; at the second look rows keep the share of their places that it is at."""
+        queued_before, every = self.queues, queue.running + queue.waiting
+        self.queues = queue.waiting > QUEUED_SHARE * every
+        if self.queues and queued_before:
+            self.most = max(1.0, min(self.most, self.in_flight) * queue.running / every)
 
     def has_room(self) -> bool:
         limit = min(self.server.concurrency, self.most) if self.proven else 1
@@ -170,6 +181,15 @@ class Window:
         self._loads = {url: load for url, load in self._loads.items() if load.listed or load.in_flight}
         self.size = sum(load.server.concurrency for load in self._loads.values() if load.listed)
         self.look_again()
+
+    def busy(self) -> list[Server]:
+        """The servers that rows are at."""
+        return [load.server for load in self._loads.values() if load.listed and load.in_flight]
+
+    def queued(self, base_url: str, queue: Queue) -> None:
+        """A server tells what waits inside it."""
+        if load := self._loads.get(base_url):
+            load.queued(queue)
 
     def look_again(self) -> None:
         """Have everyone who waits look whether there is a place, or whether they are halted."""

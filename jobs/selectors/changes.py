@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models import Max
 
-from jobs.models import Job, Part
+from jobs.models import Chunk, Job, Part
 
 # Whatever of a job's row a page shows and a person or a program moves.
 _SHOWN = ("status", "paused", "deletion_asked_at", "data_deleted_at", "max_output_tokens")
@@ -29,8 +29,11 @@ def parts_after(part_id: int) -> dict[UUID, int]:
     Read by id, so that it costs what is new. A part whose transaction ended after that of a later one is left out; the
     next one of its job makes up for it.
     """
-    found = Part.objects.filter(pk__gt=part_id).values_list("chunk__job_id").annotate(last=Max("pk"))
-    return dict(found.values_list("chunk__job_id", "last"))
+    last = dict(Part.objects.filter(pk__gt=part_id).values_list("chunk_id").annotate(last=Max("pk")))
+    found: dict[UUID, int] = {}
+    for chunk_id, job_id in Chunk.objects.filter(pk__in=last).values_list("pk", "job_id") if last else ():
+        found[job_id] = max(found.get(job_id, 0), last[chunk_id])
+    return found
 
 
 def own(organization_id: UUID, job_ids: Collection[UUID]) -> bool:

@@ -166,7 +166,7 @@ def test_one_page_reads_the_memberships_once(acme, ada, django_assert_max_num_qu
     for number in range(5):
         make_organization(f"Org {number}", owner=ada)
     client.get("/keys")
-    with django_assert_max_num_queries(5):
+    with django_assert_max_num_queries(6):
         page = client.get("/keys").content.decode()
     assert page.count("/switch") == 5
 

@@ -94,16 +94,15 @@ def open_page(browser: Browser, site: Site, watch: Watch) -> Iterator[OpenPage]:
 
 
 def cookies(user: User) -> list[tuple[str, str]]:
-    """Those of a browser in which the person has just signed in, with the second factor that staff and some have."""
+    """Those of a browser in which the person has just given the password, and the second factor where there is one."""
     client = Client()
     client.force_login(user)
     if user.is_staff or second_factor.is_set_up(user):
         pass_second_factor(client, user)
-    else:
-        request = HttpRequest()
-        request.session = client.session
-        record_authentication(request, user, "password")
-        request.session.save()
+    request = HttpRequest()
+    request.session = client.session
+    record_authentication(request, user, "password", reauthenticated=True)
+    request.session.save()
     return [(name, morsel.value) for name, morsel in client.cookies.items()]
 
 

@@ -11,6 +11,8 @@ from playwright.sync_api import Page
 
 from tests.browser.scenes import Values
 
+# What everybody reads: the docs, the prices, the operator's pages.
+PUBLIC = ("/docs", "/models", "/pric", "/blog", "/terms", "/privacy", "/support")
 # What programs call.
 PROGRAMS = ("batch/", "v1/", "openai/", "realtime/", "metrics", "static/")
 # They end the session, need what only a letter or a device holds (stories go through those), or are switched off.

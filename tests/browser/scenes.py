@@ -7,13 +7,13 @@ from uuid import uuid4
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.core import mail
+from django.test import Client
 
 from accounts.models import Organization, User
 from accounts.services import invitations, people
 from anex.core import clock
 from anex.docs import library
-from billing.models import Topup
-from billing.services import holds
+from billing.services import holds, topups
 from tests.console import scenes
 from tests.factories import actor_of, add_member, grant_credits, make_key, make_organization
 from tests.jobs.run.test_browsing import a_job, failed, said
@@ -27,15 +27,20 @@ def furnish(acme: Organization, owner: User) -> Values:
     actor = actor_of(owner)
     people.verify_address(user_id=owner.pk)
     grant_credits(acme)
-    paid, opened = (
-        Topup.objects.create(organization=acme, gateway="local", cents=2_500, created_by=str(actor), **fields)
-        for fields in ({"state": "paid", "paid_at": clock.now(), "payment_ref": "practice"}, {})
-    )
+    paid, opened = uuid4(), uuid4()
+    for topup in (paid, opened):
+        topups.start(organization_id=acme.pk, topup_id=topup, cents=2_500, save_method=False, actor=actor)
+    browser = Client()
+    browser.force_login(owner)
+    browser.post(f"/billing/local/{paid}", {"decision": "pay"})
+    topups.confirm(organization_id=acme.pk, topup_id=paid)
     mary = add_member(acme, "mary")
     invitation = invitations.create(organization_id=acme.pk, email="grace@example.com", role="member", actor=actor)
     jobs = {name: getattr(scenes, name)(acme) for name in ("quoted", "running", "failed", "done")}
     read = a_job(acme, [{0: said(0, "It is hydrogen."), 1: failed(1)}])
     holds.place(organization_id=acme.pk, source=f"job:{jobs['running'].pk}", amount_nano=4_120_000_000, actor=actor)
+    asked = uuid4().hex
+    holds.place(organization_id=acme.pk, source=f"req:{asked}", amount_nano=1, actor=actor)
     endpoint = scenes.endpoint(acme, description="Orders")
     now = clock.now()
     return {
@@ -50,8 +55,8 @@ def furnish(acme: Organization, owner: User) -> Values:
         "number": 1,
         "endpoint_id": endpoint.pk,
         "delivery_id": scenes.delivery(endpoint, job=jobs["done"]).pk,
-        "topup_id": paid.pk,
-        "local_payment.topup_id": opened.pk,
+        "topup_id": paid,
+        "local_payment.topup_id": opened,
         "invitation_id": invitation.pk,
         "token": re.findall(r"/invitations/(\S+)", str(mail.outbox[-1].body))[0],
         "user_id": mary.pk,
@@ -59,7 +64,7 @@ def furnish(acme: Organization, owner: User) -> Values:
         "year": now.year,
         "month": now.month,
         "model_id": scenes.MODEL,
-        "request_id": uuid4().hex,
+        "request_id": asked,
         "gateway_name": "local",
         "job.job_id": [job.pk for job in jobs.values()],
         "docs_page.slug": [page.slug for page in library.pages() if page.slug],

@@ -183,9 +183,11 @@ def test_another_model_brings_its_own_parameters(asking: Page) -> None:
     )
     asking.goto("/playground")
     asking.get_by_label("Model", exact=True).select_option("scripted")
+    asking.get_by_label("Temperature").fill("0.25")
     expect(asking.get_by_label("Repetition penalty")).to_be_attached()
     asking.get_by_label("Model", exact=True).select_option("smollm2-135m-instruct")
     expect(asking.get_by_label("Repetition penalty")).to_have_count(0)
+    expect(asking.get_by_label("Temperature")).to_have_value("0.25")
     assert '"smollm2-135m-instruct"' in shown(asking, "curl")
 
 
@@ -193,6 +195,7 @@ def test_the_playground_is_read_without_javascript_and_on_a_phone(open_page: Ope
     plain = open_page(make_user("ada"), javascript=False)
     plain.goto("/playground")
     assert plain.locator("noscript .alert").is_visible()
+    assert plain.get_by_role("button", name="Send").is_disabled()
     assert '"model": "scripted"' in plain.locator("#code-curl").inner_text()
     phone = open_page(make_user("ada"), phone=True)
     for path in ("/playground", "/playground/embeddings", "/playground/decisions"):

@@ -25,6 +25,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 async def quick(monkeypatch):
     monkeypatch.setattr(WATCH, "every_s", 0.01)
     yield
+    # A look that is under way ends before the tables are emptied.
+    await WATCH._threads.run(int)
     await sync_to_async(connections.close_all)()
 
 

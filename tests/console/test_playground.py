@@ -9,6 +9,7 @@ from accounts.models import Organization
 from accounts.services import keys
 from anex.core.actors import system
 from billing.models import UsageRecord
+from billing.services import holds
 from inference.backends import registry
 from tests.factories import add_member, grant_credits, make_organization
 
@@ -96,8 +97,11 @@ def test_the_bill_of_a_request_is_its_usage_record_and_nobody_elses(ada, acme):
             status="left",
         )
 
+    grant_credits(acme)
     record(acme, "aa")
     record(make_organization("Globex"), "bb")
     told = ada.get("/playground/requests/aa").json()
     assert (told["cost"], told["output_tokens"], told["status"]) == ("$0.0004", 5, "left")
-    assert [ada.get(f"/playground/requests/{name}").json()["settled"] for name in ("bb", "cc")] == [False, False]
+    assert {ada.get(f"/playground/requests/{name}").status_code for name in ("bb", "cc")} == {404}
+    holds.place(organization_id=acme.pk, source="req:dd", amount_nano=1, actor=system("tests"))
+    assert ada.get("/playground/requests/dd").json() == {"settled": False}

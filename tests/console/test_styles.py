@@ -6,8 +6,8 @@ from anex.settings.base import BASE_DIR
 
 TEMPLATES = BASE_DIR / "templates"
 BUILT = BASE_DIR / "static" / "console" / "console.css"
-# The layout of the docs and their prose, which only they load.
-OF_DOCS = BASE_DIR / "static" / "docs" / "docs.css"
+# The layout of the docs, their prose and their reader of the API, which only they load.
+OF_DOCS = (BASE_DIR / "static" / "docs" / "docs.css", BASE_DIR / "static" / "docs" / "readers.css")
 # Names that carry no style of their own: Tailwind's groups, and the staff area's templates have their own styles.
 GROUP = re.compile(r"(group|peer)(/|$)")
 
@@ -26,7 +26,7 @@ def selectors(css: str) -> set[str]:
 
 
 def test_every_class_of_a_template_is_in_the_built_styles():
-    known = selectors(BUILT.read_text()) | selectors(OF_DOCS.read_text())
+    known = set().union(*(selectors(path.read_text()) for path in (BUILT, *OF_DOCS)))
     missing = {
         (str(path.relative_to(TEMPLATES)), name)
         for path in TEMPLATES.rglob("*.html")

@@ -27,7 +27,7 @@ def test_json_and_yaml_say_the_same_to_anybody(anybody: Client) -> None:
 
 def test_reader_loads_everything_from_here(anybody: Client) -> None:
     page = anybody.get("/docs/api/try")
-    loaded = re.findall(r'(?:src|href)="([^"]+)"', page.content.decode())
+    loaded = re.findall(r'<(?:link|script|img) [^>]*?(?:src|href)="([^"]+)"', page.content.decode())
     assert loaded
     assert all(name.startswith("/static/") and finders.find(name.removeprefix("/static/")) for name in loaded)
     assert "<script>" not in page.content.decode()

@@ -61,7 +61,7 @@ def key(request: HttpRequest, member: Member) -> HttpResponse:
 @require_safe
 @member_page(Action.USE_PLAYGROUND)
 def bill(request: HttpRequest, member: Member, request_id: str) -> HttpResponse:
-    """What a request used and cost, once it is settled; `settled` is false before, and for no request of theirs."""
+    """What a request used and cost, once it is settled; `settled` is false before."""
     found = realtime.bill(member.organization.pk, request_id)
     if found is None:
         return JsonResponse({"settled": False})

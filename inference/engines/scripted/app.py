@@ -40,11 +40,16 @@ class Engine:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.faults = Faults(options)
-        self.prefixes = bodies.Prefixes()
-        self.requests = self.in_flight = self.peak = 0
+        self.in_flight = 0
+        self.forget()
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         self._journal = os.open(options.journal, flags, 0o644) if options.journal else None
+
+    def forget(self) -> None:
+        """Begin anew: what was asked before makes no difference to what is asked from here on."""
+        self.faults = Faults(self.options)
+        self.prefixes = bodies.Prefixes()
+        self.requests = self.peak = 0
 
     def application(self) -> web.Application:
         """The aiohttp application."""
@@ -61,6 +66,7 @@ class Engine:
             app.router.add_get(path, _constant(body))
         app.router.add_get("/metrics", self._metrics)
         app.router.add_get("/stats", self._stats)
+        app.router.add_post("/forget", self._forget)
         return app
 
     def _handler(self, read: PromptReader, answer: Answerer) -> Callable[[web.Request], Any]:
@@ -173,6 +179,10 @@ class Engine:
 
     async def _stats(self, http: web.Request) -> web.Response:
         return _json({"requests": self.requests, "in_flight": self.in_flight, "peak_in_flight": self.peak})
+
+    async def _forget(self, http: web.Request) -> web.Response:
+        self.forget()
+        return _json({})
 
 
 def _chat_prompt(request: dict[str, Any]) -> str:

@@ -22,11 +22,24 @@ export function parameters() {
 
 export const model = () => form.elements.model.value;
 
-// Runs on every change of the form, a model's other parameters included.
+const settings = () => [...form.querySelectorAll("#parameters :is(input, select, textarea):not([name=model])")];
+
+// Runs on every change of the form. Another model brings its own parameters; those both take keep their values.
 export function watch(changed) {
+  const kept = new Map();
   form.addEventListener("input", changed);
-  document.addEventListener("htmx:afterSettle", changed);
+  document.addEventListener("htmx:beforeSwap", () => {
+    for (const field of settings()) kept.set(field.name, [field.value, field.checked]);
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    for (const field of settings()) {
+      if (kept.has(field.name)) [field.value, field.checked] = kept.get(field.name);
+    }
+    changed();
+  });
   changed();
+  // Without this module nothing is sent anywhere.
+  form.querySelector("[data-send]").disabled = false;
 }
 
 export const say = (text) => {

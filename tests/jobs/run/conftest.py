@@ -1,5 +1,6 @@
 """A pump in this process, and the scripted engine it sends rows to."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,13 +14,27 @@ from jobs.run.pump import Pump
 from tests.inference.scripted_server import ScriptedServer, scripted_server
 
 
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[ScriptedServer]:
-    with scripted_server("--journal", str(tmp_path / "journal")) as running:
-        registry.configure(
-            model_id="scripted", base_url=running.base_url, served_name="scripted", concurrency=16, actor=system("test")
-        )
+@pytest.fixture(scope="session")
+def kept_journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("scripted") / "journal"
+
+
+@pytest.fixture(scope="session")
+def kept_engine(kept_journal: Path) -> Iterator[ScriptedServer]:
+    """One engine for many tests; to be renewed for each."""
+    with scripted_server("--journal", str(kept_journal)) as running:
         yield running
+
+
+@pytest.fixture
+def engine(kept_engine: ScriptedServer, kept_journal: Path, tmp_path: Path) -> ScriptedServer:
+    kept_engine.renew()
+    os.truncate(kept_journal, 0)
+    (tmp_path / "journal").symlink_to(kept_journal)
+    registry.configure(
+        model_id="scripted", base_url=kept_engine.base_url, served_name="scripted", concurrency=16, actor=system("test")
+    )
+    return kept_engine
 
 
 @pytest.fixture

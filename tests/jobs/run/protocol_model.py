@@ -8,7 +8,8 @@ one is, and a chunk given back before all its rows are done, which may happen at
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 ROWS = (1, 2)
 FULL = 3
@@ -34,8 +35,7 @@ class Guards:
         return [field.name for field in fields(Guards)]
 
 
-@dataclass(frozen=True)
-class Worker:
+class Worker(NamedTuple):
     incarnation: int
     live: bool = True
     saw_running: bool = False
@@ -47,8 +47,7 @@ class Worker:
     written: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     workers: tuple[Worker, Worker] = (Worker(1), Worker(2))
     status: str = "running"
     epoch: int = 0
@@ -66,8 +65,8 @@ class State:
 
     def with_worker(self, index: int, **changes: object) -> "State":
         workers = list(self.workers)
-        workers[index] = replace(workers[index], **changes)  # type: ignore[arg-type]
-        return replace(self, workers=tuple(workers))  # type: ignore[arg-type]
+        workers[index] = workers[index]._replace(**changes)  # type: ignore[arg-type]
+        return self._replace(workers=tuple(workers))  # type: ignore[arg-type]
 
     def held_by_live(self) -> bool:
         return any(w.live and w.incarnation == self.epoch for w in self.workers)
@@ -103,14 +102,14 @@ def steps(state: State, guards: Guards) -> Iterator[State]:
         yield from _final_steps(state, index, guards)
         yield from _faults(state, index)
     if state.status == "running" and state.cancels:
-        cancelled = replace(state, cancels=0)
+        cancelled = state._replace(cancels=0)
         if state.held_by_live() or state.parts:
-            yield replace(cancelled, status="cancelling")
+            yield cancelled._replace(status="cancelling")
         else:
             epoch = 0 if guards.cancel_fences else state.epoch
-            yield replace(cancelled, status="cancelled", epoch=epoch, charges=(*state.charges, 0))
+            yield cancelled._replace(status="cancelled", epoch=epoch, charges=(*state.charges, 0))
     if state.status == "running" and state.done == FULL:
-        yield replace(state, status="finalizing")
+        yield state._replace(status="finalizing")
 
 
 def _row_steps(state: State, index: int, guards: Guards) -> Iterator[State]:
@@ -121,11 +120,11 @@ def _row_steps(state: State, index: int, guards: Guards) -> Iterator[State]:
     running = state.status == "running" if guards.claim_locks_job else worker.saw_running
     dropped = state.epoch == worker.incarnation and state.done != FULL
     if worker.live and worker.claimed_done is None and (free or dropped) and running:
-        yield replace(state.with_worker(index, claimed_done=state.done), epoch=worker.incarnation)
+        yield state.with_worker(index, claimed_done=state.done)._replace(epoch=worker.incarnation)
     if worker.claimed_done is not None and worker.pending is None:
         if not worker.buffer:
             epoch = 0 if state.epoch == worker.incarnation else state.epoch
-            yield replace(state.with_worker(index, claimed_done=None), epoch=epoch)
+            yield state.with_worker(index, claimed_done=None)._replace(epoch=epoch)
         for row in ROWS:
             if worker.live and not (worker.claimed_done | worker.buffer) & row:
                 yield state.with_worker(index, buffer=worker.buffer | row)
@@ -135,13 +134,13 @@ def _row_steps(state: State, index: int, guards: Guards) -> Iterator[State]:
             stored = state.with_worker(
                 index, pending=(worker.buffer, key), buffer=0, claimed_done=worker.claimed_done | worker.buffer
             )
-            yield replace(stored, objects=tuple(sorted(objects.items())))
+            yield stored._replace(objects=tuple(sorted(objects.items())))
 
 
 def _commit_steps(state: State, index: int, guards: Guards) -> Iterator[State]:
     worker = state.workers[index]
     if worker.unmarked:
-        yield replace(state.with_worker(index, unmarked=0), done=state.done | worker.unmarked)
+        yield state.with_worker(index, unmarked=0)._replace(done=state.done | worker.unmarked)
         return
     if worker.pending is None:
         return
@@ -149,14 +148,14 @@ def _commit_steps(state: State, index: int, guards: Guards) -> Iterator[State]:
     mine = not guards.commit_checks_epoch or state.epoch == worker.incarnation
     fresh = not guards.commit_checks_done or not state.done & mask
     if mine and fresh:
-        committed = replace(state, parts=(*state.parts, (mask, key)))
+        committed = state._replace(parts=(*state.parts, (mask, key)))
         if guards.commit_is_one_statement:
-            committed = replace(committed, done=state.done | mask)
+            committed = committed._replace(done=state.done | mask)
             yield committed.with_worker(index, pending=None)
         else:
             yield committed.with_worker(index, pending=None, unmarked=mask)
         if state.lost_answers:
-            yield replace(committed, lost_answers=0)
+            yield committed._replace(lost_answers=0)
     elif any(known == key for _, known in state.parts):
         yield state.with_worker(index, pending=None)
     else:
@@ -172,7 +171,7 @@ def _final_steps(state: State, index: int, guards: Guards) -> Iterator[State]:
     if ready and not taken and not worker.finalizing and worker.live:
         yield state.with_worker(index, finalizing="claimed")
     if worker.finalizing == "claimed":
-        fenced = replace(state, epoch=0) if guards.finalize_fences else state
+        fenced = state._replace(epoch=0) if guards.finalize_fences else state
         yield fenced.with_worker(index, finalizing="fenced")
     if worker.finalizing == "fenced" and worker.written is None:
         objects = dict(state.objects)
@@ -184,7 +183,7 @@ def _final_steps(state: State, index: int, guards: Guards) -> Iterator[State]:
         if open_job:
             outcome = "done" if state.done == FULL and state.status == "finalizing" else "cancelled"
             outcome = state.status if state.status in TERMINAL else outcome
-            yield replace(settled, status=outcome, result=worker.written, charges=(*state.charges, state.paid_rows()))
+            yield settled._replace(status=outcome, result=worker.written, charges=(*state.charges, state.paid_rows()))
         else:
             yield settled
 
@@ -194,15 +193,15 @@ def _faults(state: State, index: int) -> Iterator[State]:
     if state.kills:
         workers = list(state.workers)
         workers[index] = Worker(state.born + 1)
-        yield replace(state, workers=tuple(workers), kills=0, born=state.born + 1)  # type: ignore[arg-type]
+        yield state._replace(workers=tuple(workers), kills=0, born=state.born + 1)  # type: ignore[arg-type]
     if worker.claimed_done is not None and state.forgets:
-        yield replace(state.with_worker(index, claimed_done=None, buffer=0), forgets=0)
+        yield state.with_worker(index, claimed_done=None, buffer=0)._replace(forgets=0)
     if worker.live and state.silences:
-        yield replace(state.with_worker(index, live=False), silences=0)
+        yield state.with_worker(index, live=False)._replace(silences=0)
     if not worker.live and not worker.pending and not worker.unmarked:
         workers = list(state.workers)
         workers[index] = Worker(state.born + 1)
-        yield replace(state, workers=tuple(workers), born=state.born + 1)  # type: ignore[arg-type]
+        yield state._replace(workers=tuple(workers), born=state.born + 1)  # type: ignore[arg-type]
 
 
 def canonical(state: State) -> State:
@@ -212,7 +211,7 @@ def canonical(state: State) -> State:
     number of incarnations there were.
     """
     first, second = state.workers
-    return min((_renamed(state, order) for order in ((first, second), (second, first))), key=repr)
+    return min(_renamed(state, (first, second)), _renamed(state, (second, first)), key=hash)
 
 
 def _renamed(state: State, order: tuple[Worker, Worker]) -> State:
@@ -220,15 +219,13 @@ def _renamed(state: State, order: tuple[Worker, Worker]) -> State:
     keys = {key: key if key == FIXED else str(place) for place, key in enumerate(dict.fromkeys(named))}
     epochs = {worker.incarnation: place for place, worker in enumerate(order, 1)}
     workers = [
-        replace(
-            worker,
+        worker._replace(
             incarnation=epochs[worker.incarnation],
             pending=worker.pending and (worker.pending[0], keys[worker.pending[1]]),
         )
         for worker in order
     ]
-    return replace(
-        state,
+    return state._replace(
         workers=(workers[0], workers[1]),
         epoch=epochs.get(state.epoch, 0),
         parts=tuple((mask, keys[key]) for mask, key in state.parts),
@@ -240,14 +237,18 @@ def _renamed(state: State, order: tuple[Worker, Worker]) -> State:
 def search(guards: Guards) -> tuple[str, int]:
     """Visit every reachable state; the first violation found (or a dead end) and the number of states."""
     start = State()
-    seen = {start}
+    seen, met = {start}, {start}
     queue = deque([start])
     while queue:
         state = queue.popleft()
         following = list(steps(state, guards))
         if not following and state.status not in TERMINAL:
             return "the job can never end", len(seen)
-        for found in map(canonical, following):
+        for one in following:
+            if one in met:
+                continue
+            met.add(one)
+            found = canonical(one)
             if found in seen:
                 continue
             if problem := violation(found):

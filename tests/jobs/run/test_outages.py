@@ -1,7 +1,6 @@
 """What a worker makes of failures around a chunk: nothing stays claimed, nothing outside a row is blamed on it."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +23,7 @@ from jobs.run.pump import Pump
 from jobs.services import cancellations
 from jobs.storage.interface import StoreUnavailable
 from jobs.storage.local import LocalStore
-from tests.inference.scripted_server import scripted_server
+from tests.inference.scripted_server import ScriptedServer
 from tests.jobs.run.driver import HandLease, approve, chat_line, claim_one, submit, validate
 from tests.jobs.run.test_pump import result, wait_for, wait_until
 
@@ -34,18 +33,14 @@ LINES = "\n".join(chat_line(f"row-{row}", f"say {row}") for row in range(40)).en
 
 
 @pytest.fixture
-def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pump]:
+def worker(engine: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pump]:
     """A pump that rests briefly, with a model server."""
     monkeypatch.setattr(pump, "REST_SECONDS", 0.01)
     monkeypatch.setattr(pump, "POLL_SECONDS", 0.05)
     monkeypatch.setattr(pump, "REPAIR_SECONDS", 0.1)
-    with scripted_server() as engine:
-        registry.configure(
-            model_id="scripted", base_url=engine.base_url, served_name="scripted", concurrency=16, actor=system("test")
-        )
-        running = Pump(region="world", lease_seconds=5)
-        yield running
-        running.stop()
+    running = Pump(region="world", lease_seconds=5)
+    yield running
+    running.stop()
 
 
 def failing(times: int, error: Exception, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from inference.backends.queue import Queue
 from inference.backends.registry import Server
 from jobs.run.turns import ROWS_OF_A_JOB
 from jobs.run.window import UNSETTLED_ROWS, Owner, Place, Window
@@ -210,6 +211,33 @@ def test_a_server_that_throttles_gets_fewer_rows_and_more_again_as_it_answers() 
         places[0].release()
         assert await settled(more)
         assert await window.acquire(1)
+
+    run(steps())
+
+
+def test_a_server_in_which_rows_wait_twice_in_a_row_gets_the_share_it_is_at_and_more_again() -> None:
+    async def steps() -> None:
+        window = window_of(server(concurrency=16))
+        url = server().base_url
+        places = [await taken(window) for _ in range(16)]
+        for queue in (Queue(4, 12), Queue(16, 1), Queue(4, 12), Queue(16, 2)):
+            window.queued(url, queue)  # never twice in a row
+        for place in places[:2]:
+            place.release()
+            assert await window.acquire(1)
+        for _ in range(2):
+            window.queued(url, Queue(8, 24))
+        more = asyncio.create_task(window.acquire(1))
+        for place in places[2:14]:
+            place.release()
+        assert not await settled(more)  # a quarter of sixteen may be in flight
+        for place in places[14:]:
+            place.release()
+        assert await settled(more)
+        for _ in range(2):
+            window.queued(url, Queue(0, 5))
+        window.queued("http://elsewhere/v1", Queue(0, 5))
+        assert [known.base_url for known in window.busy()] == [url]
 
     run(steps())
 

@@ -91,6 +91,24 @@ def test_production_refuses_a_short_secret() -> None:
     assert "SECRET_KEY must have at least 50 characters." in done.stderr
 
 
+def test_production_refuses_to_be_whatever_host_it_is_called() -> None:
+    done = manage("production", "check", **PRODUCTION | {"ALLOWED_HOSTS": "anex.example,*"})
+    assert "ALLOWED_HOSTS must name hosts" in done.stderr
+
+
+def test_cookies_of_production_are_of_one_host_over_https_and_out_of_reach_of_scripts() -> None:
+    show = """
+from django.conf import settings as s
+print([(getattr(s, f"{n}_COOKIE_{f}")) for n in ("SESSION", "CSRF") for f in ("NAME", "SECURE", "HTTPONLY", "SAMESITE")])
+print(s.SESSION_COOKIE_DOMAIN, s.CSRF_COOKIE_DOMAIN, s.SESSION_COOKIE_PATH, s.CSRF_COOKIE_PATH, s.DEBUG)
+"""
+    told = manage("production", "shell", "--no-imports", "-c", show, **PRODUCTION).stdout.splitlines()
+    assert told == [
+        "['__Host-anex_session', True, True, 'Lax', '__Host-anex_csrf', True, True, 'Lax']",
+        "None None / / False",
+    ]
+
+
 def sign_in_pages(**variables: str) -> str:
     show = (
         "from django.urls import get_resolver; print(sorted(n for n in get_resolver().reverse_dict if str(n).endswith"

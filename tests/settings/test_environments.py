@@ -99,7 +99,8 @@ def test_production_refuses_to_be_whatever_host_it_is_called() -> None:
 def test_cookies_of_production_are_of_one_host_over_https_and_out_of_reach_of_scripts() -> None:
     show = """
 from django.conf import settings as s
-print([(getattr(s, f"{n}_COOKIE_{f}")) for n in ("SESSION", "CSRF") for f in ("NAME", "SECURE", "HTTPONLY", "SAMESITE")])
+kept = ("NAME", "SECURE", "HTTPONLY", "SAMESITE")
+print([getattr(s, f"{name}_COOKIE_{fact}") for name in ("SESSION", "CSRF") for fact in kept])
 print(s.SESSION_COOKIE_DOMAIN, s.CSRF_COOKIE_DOMAIN, s.SESSION_COOKIE_PATH, s.CSRF_COOKIE_PATH, s.DEBUG)
 """
     told = manage("production", "shell", "--no-imports", "-c", show, **PRODUCTION).stdout.splitlines()

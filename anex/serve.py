@@ -12,6 +12,7 @@ import socket
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from anex.connections import Connection
 from anex.core import clock
 
 # Longer than clients keep a connection they do not use: they close it, and never send into one that is being closed.
@@ -83,7 +84,7 @@ def main() -> None:
         "anex.asgi:application",
         host=asked.host,
         port=asked.port,
-        http="httptools",
+        http=Connection,
         ws="websockets-sansio",
         # A page sends nothing, and what it is told are ids.
         ws_max_size=1024,

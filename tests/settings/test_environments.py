@@ -105,6 +105,25 @@ def test_a_file_that_is_missing_stops_the_start_and_is_named_by_its_variable(tmp
     assert "ANEX_STRIPE_SECRET_KEY_FILE names a file that cannot be read." in done.stderr.splitlines()[-1]
 
 
+def test_production_refuses_to_be_whatever_host_it_is_called() -> None:
+    done = manage("production", "check", **PRODUCTION | {"ALLOWED_HOSTS": "anex.example,*"})
+    assert "ALLOWED_HOSTS must name hosts" in done.stderr
+
+
+def test_cookies_of_production_are_of_one_host_over_https_and_out_of_reach_of_scripts() -> None:
+    show = """
+from django.conf import settings as s
+kept = ("NAME", "SECURE", "HTTPONLY", "SAMESITE")
+print([getattr(s, f"{name}_COOKIE_{fact}") for name in ("SESSION", "CSRF") for fact in kept])
+print(s.SESSION_COOKIE_DOMAIN, s.CSRF_COOKIE_DOMAIN, s.SESSION_COOKIE_PATH, s.CSRF_COOKIE_PATH, s.DEBUG)
+"""
+    told = manage("production", "shell", "--no-imports", "-c", show, **PRODUCTION).stdout.splitlines()
+    assert told == [
+        "['__Host-anex_session', True, True, 'Lax', '__Host-anex_csrf', True, True, 'Lax']",
+        "None None / / False",
+    ]
+
+
 def sign_in_pages(**variables: str) -> str:
     show = (
         "from django.urls import get_resolver; print(sorted(n for n in get_resolver().reverse_dict if str(n).endswith"

@@ -64,9 +64,7 @@ def forget_method(*, organization_id: UUID, actor: Actor) -> None:
     # Locked first: no charge of it begins between the look and the end of it.
     row = AutoTopup.objects.select_for_update().filter(organization_id=organization_id).first()
     if _under_way(organization_id).exists():
-        raise Conflict(
-            "The payment method is being charged just now. Try again in a minute, or turn top-ups off first."
-        )
+        raise Conflict("The payment method is being charged just now. Turn top-ups off, or try again in a minute.")
     if row is not None:
         row.delete()
     audit.record(organization_id=organization_id, actor=actor, action="credits.forget_payment_method")

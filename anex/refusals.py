@@ -41,11 +41,16 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return _in_json(request, told) or defaults.server_error(request)
 
 
+def in_json(path: str, error: AnexError) -> dict[str, Any] | None:
+    """The body in which the API of this path tells an error; None where people read."""
+    if path.startswith(OPENAI_PATHS):
+        return {"error": openai_errors.of(error)}
+    return {"detail": error.message} if path.startswith(API_PATHS) else None
+
+
 def _in_json(request: HttpRequest, error: AnexError) -> JsonResponse | None:
-    body: dict[str, Any] = {"detail": error.message}
-    if request.path.startswith(OPENAI_PATHS):
-        body = {"error": openai_errors.of(error)}
-    return JsonResponse(body, status=error.status) if request.path.startswith(API_PATHS) else None
+    body = in_json(request.path, error)
+    return None if body is None else JsonResponse(body, status=error.status)
 
 
 class RequestIdMiddleware(MiddlewareMixin):

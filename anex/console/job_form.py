@@ -111,11 +111,7 @@ class JobForm(forms.Form):
         text = self.cleaned_data["response_format"].strip()
         try:
             return _as_format(orjson.loads(text)) if text else None
-<<<<<<< HEAD
-        except ValueError:
-=======
         except orjson.JSONDecodeError:
->>>>>>> r-hostile
             raise forms.ValidationError("This is not valid JSON.") from None
 
     def row_options(self) -> RowOptions:

@@ -82,6 +82,18 @@ class Entry:
             return None
         return self.source.removeprefix("job:").removesuffix(":capture")
 
+    @property
+    def request_id(self) -> str | None:
+        """The realtime request the line is about."""
+        if not self.source.startswith("req:"):
+            return None
+        return self.source.removeprefix("req:").removesuffix(":capture")
+
+    @property
+    def anchor(self) -> str:
+        """What tells the line from others of a page; a hold and its release have one id."""
+        return f"line-{self.rank}-{self.id}"
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:

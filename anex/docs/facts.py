@@ -7,7 +7,7 @@ from django.conf import settings
 from accounts.permissions import TABLE
 from accounts.services import idempotency
 from accounts.services import keys as key_services
-from anex.docs import error_page, models, reference, site
+from anex.docs import error_page, example_jobs, models, reference, site
 from anex.docs.tables import cell, table
 from inference.media import fetching
 from inference.media.formats import FORMATS
@@ -123,6 +123,10 @@ class _Tables:
     def minimums(self) -> str:
         """The least a job costs."""
         return models.minimum_table(self._entries)
+
+    def examples(self) -> str:
+        """What a few jobs cost."""
+        return example_jobs.example_table(self._entries)
 
     def media(self) -> str:
         """What pictures and clips become."""

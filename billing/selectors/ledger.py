@@ -156,15 +156,15 @@ def balance_at(organization_id: UUID, moment: datetime) -> int:
     """The balance just before `moment`, in nano-dollars."""
     query = """
         SELECT balance_after_nano FROM (
-            (SELECT t.id, t.balance_after_nano FROM billing_transfer t JOIN billing_account a ON a.id = t.credit_id
-                WHERE a.organization_id = %(organization)s AND t.at < %(moment)s ORDER BY t.at DESC, t.id DESC LIMIT 1)
+            (SELECT t.id, t.balance_after_nano FROM billing_transfer t
+                WHERE t.credit_id = %(account)s AND t.at < %(moment)s ORDER BY t.at DESC, t.id DESC LIMIT 1)
             UNION ALL
-            (SELECT t.id, t.balance_after_nano FROM billing_transfer t JOIN billing_account a ON a.id = t.debit_id
-                WHERE a.organization_id = %(organization)s AND t.at < %(moment)s ORDER BY t.at DESC, t.id DESC LIMIT 1)
+            (SELECT t.id, t.balance_after_nano FROM billing_transfer t
+                WHERE t.debit_id = %(account)s AND t.at < %(moment)s ORDER BY t.at DESC, t.id DESC LIMIT 1)
         ) AS newest ORDER BY id DESC LIMIT 1
     """
     with connection.cursor() as cursor:
-        cursor.execute(query, {"organization": organization_id, "moment": moment})
+        cursor.execute(query, {"account": _account(organization_id), "moment": moment})
         row = cursor.fetchone()
     return row[0] if row else 0
 

@@ -17,8 +17,11 @@ def test_an_owner_renames_the_organization_and_puts_the_message_away(owner: Page
     owner.keyboard.press("Escape")
     expect(owner.get_by_text("Renamed.")).to_have_count(0)
     expect(owner.locator("#console-nav summary")).to_contain_text("Acme and sons")
-    owner.get_by_role("button", name="Copy the id").click()
-    expect(owner.get_by_role("button", name="Copied")).to_be_visible()
+    copy = owner.get_by_role("button", name="Copy the id")
+    copy.click()
+    expect(owner.get_by_role("button", name="Copied")).to_be_focused()
+    expect(copy).to_be_focused()
+    expect(copy.locator(".sr-only")).to_have_text("the id")
 
 
 def test_colours_change_at_once_and_are_kept(owner: Page) -> None:

@@ -22,6 +22,7 @@ from inference.tokens import count_rows
 from jobs.run import costs
 from tests.factories import make_job, make_organization
 
+EXAMPLE = "| 10,000 | 500 | 200, at most 400 | $0.43 | $0.26 |"
 LENGTH = [(b"content-length", b"100")]
 LINES = [
     json.dumps(
@@ -171,3 +172,8 @@ async def test_edge_counts_who_calculates_and_not_who_reads() -> None:
         await edge(scope | {"method": "POST", "headers": headers}, None, send)
         assert refused[0] == 413
     await edge.rates.close()
+
+
+def test_example_jobs_of_the_page_are_priced_as_the_calculator_prices() -> None:
+    page = Client().get("/docs/pricing", headers={"accept": "text/markdown"}).content.decode()
+    assert f"| [`smollm2-135m-instruct`](/models/smollm2-135m-instruct) {EXAMPLE}" in page

@@ -11,6 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.models import Membership, Organization, User
@@ -49,10 +50,12 @@ def member_page(action: Action) -> Callable[[Page], Callable[..., HttpResponseBa
     """A view that takes `(request, member, …)` and needs `action`.
 
     A stranger is sent to sign in, a person without an organization to make one; a role without the action is
-    403; NotFound and Forbidden of a service become the pages 404 and 403. Templates find `request.member`.
+    403; NotFound and Forbidden of a service become the pages 404 and 403. Templates find `request.member`. No cache
+    keeps the page: it is not shown to who comes after a sign-out.
     """
 
     def decorate(view: Page) -> Callable[..., HttpResponseBase]:
+        @never_cache
         @wraps(view)
         def page(request: HttpRequest, **captured: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:

@@ -144,3 +144,8 @@ def test_navigation_is_the_same_on_every_page_and_holds_what_the_role_may(ada, a
 
 def test_name_of_a_key_is_asked_for_in_sight(ada):
     assert 'class="sr-only" for="id_name"' not in ada.get("/keys").content.decode()
+
+
+@pytest.mark.parametrize("path", ["/keys", "/playground", "/webhooks", "/settings", "/members", "/audit", "/jobs"])
+def test_no_page_is_kept_for_who_comes_after_a_sign_out(ada, path):
+    assert {"no-store", "private"} <= set(ada.get(path)["Cache-Control"].split(", "))

@@ -272,10 +272,22 @@ class Idempotency(models.Model):
 
 
 class Freeze(models.Model):
-    """An API that staff can freeze for maintenance, and since when it is."""
+    """An API that staff can freeze for maintenance, since when it is, and why, as clients are told."""
 
     surface = models.CharField(primary_key=True, max_length=20)
     frozen_at = models.DateTimeField(null=True)
+    reason = models.CharField(max_length=500, blank=True, default="", db_default="")
 
     def __str__(self) -> str:
         return self.surface
+
+
+class Notice(models.Model):
+    """What staff tells people on every page of the console, until it is taken down."""
+
+    text = models.CharField(max_length=500)
+    shown_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.text

@@ -30,6 +30,7 @@ from realtime.holder import Holder
 from realtime.lanes import Lanes
 from realtime.meter import Admitted
 from realtime.settlement import Writer
+from realtime.threads import in_thread
 
 # The requests an organization may have in flight, over both hosts, unless its row says otherwise (reference 000).
 IN_FLIGHT = 8
@@ -143,6 +144,8 @@ class Admission:
             raise Unavailable(_AWAY, retry_after=1) from error
         except LockNotAvailable as error:
             raise Unavailable(_AWAY, retry_after=1) from error
+        if refused == "frozen":
+            raise await in_thread(freezes.refusal, "realtime")
         if refused:
             raise _REFUSALS[refused]()
         caller = _read_caller(key_id, facts)
@@ -153,7 +156,6 @@ class Admission:
 _REFUSALS: Final[dict[str, Callable[[], AnexError]]] = {
     "key": keys.invalid,
     "suspended": keys.suspended,
-    "frozen": lambda: freezes.frozen("realtime"),
 }
 
 

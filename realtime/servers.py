@@ -120,7 +120,7 @@ class Servers:
         One that is registered and is not there counts as starting: what starts servers does it again.
         """
         if reason := self._off.get(model_id):
-            return Unavailable(f"The model '{model_id}' is switched off: {reason}", code="vendor_disabled")
+            return registry.switched_off(model_id, reason)
         known = [self._loads[server.id] for server in self._by_model.get(model_id, ())]
         if all(load.is_ill for load in known) if known else model_id in self._awaited:
             model = catalogue.get(model_id)

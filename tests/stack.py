@@ -49,7 +49,10 @@ def send(url: str, method: str, body: Any = None, headers: dict[str, str] | None
 
 
 class Stack:
-    """A context manager; durable commits unless told otherwise. Everything dies with this process."""
+    """A context manager; durable commits unless told otherwise. Everything dies with this process.
+
+    One `beside` another shares its Postgres.
+    """
 
     def __init__(
         self,
@@ -62,10 +65,13 @@ class Stack:
         workers: int = 1,
         durable: bool = True,
         environment: Mapping[str, str] | None = None,
+        beside: Self | None = None,
     ) -> None:
         self.state = state
         self.state.chmod(0o755)
-        self.postgres = Postgres(state / "postgres", settings={} if durable else clusters.FAST)
+        self._beside = beside
+        own = Postgres(state / "postgres", settings={} if durable else clusters.FAST)
+        self.postgres = beside.postgres if beside else own
         self.valkey = Valkey(state / "valkey")
         # Every web process of this stack accepts from it.
         self.listening = socket.create_server(("127.0.0.1", 0), backlog=2048)
@@ -102,8 +108,9 @@ class Stack:
         return self
 
     def _start_all(self) -> None:
-        clusters.migrated(self.postgres)
-        self.postgres.start()
+        if not self._beside:
+            clusters.migrated(self.postgres)
+            self.postgres.start()
         self.valkey.start()
         self.start_engine()
         self.organization_id, self.secret = json.loads(self.run(self._setup))
@@ -125,7 +132,8 @@ class Stack:
                 process.wait()
         self.listening.close()
         self.valkey.stop()
-        self.postgres.stop()
+        if not self._beside:
+            self.postgres.stop()
 
     def run(self, code: str) -> str:
         """Python code of the platform, in a process of its own; what it printed."""

@@ -6,25 +6,38 @@ from accounts.models import Freeze
 from anex.core.errors import Unavailable
 
 RETRY_S = 60
+# Before and after the reason.
 _SENTENCES: Final = {
-    "batch": (
-        "The API is frozen for maintenance. Jobs go on running and results can be downloaded; send this again later."
-    ),
-    "realtime": "The realtime API is frozen for maintenance. Send this again later.",
+    "batch": ("The API is frozen for maintenance", "Jobs go on running and results can be downloaded"),
+    "realtime": ("The realtime API is frozen for maintenance", ""),
+    "uploads": ("Taking in files is frozen for maintenance", "All else goes on"),
 }
+
+
+def reason(surface: str) -> str | None:
+    """Why staff has frozen the surface; None while it is open."""
+    return Freeze.objects.filter(pk=surface, frozen_at__isnull=False).values_list("reason", flat=True).first()
 
 
 def is_frozen(surface: str) -> bool:
     """Whether staff has frozen the surface."""
-    return Freeze.objects.filter(pk=surface, frozen_at__isnull=False).exists()
+    return reason(surface) is not None
 
 
 def require_open(surface: str) -> None:
     """Unavailable (503, code `frozen`; reference 003, FrozenError) while the surface is frozen."""
-    if is_frozen(surface):
-        raise frozen(surface)
+    if (why := reason(surface)) is not None:
+        raise frozen(surface, why)
 
 
-def frozen(surface: str) -> Unavailable:
-    """The 503 of a frozen surface."""
-    return Unavailable(_SENTENCES[surface], code="frozen", retry_after=RETRY_S)
+def refusal(surface: str) -> Unavailable:
+    """The 503 of a surface that was found frozen, with the reason if it still is."""
+    return frozen(surface, reason(surface) or "")
+
+
+def frozen(surface: str, why: str) -> Unavailable:
+    """The 503 of a surface that is frozen for a reason."""
+    begins, goes_on = _SENTENCES[surface]
+    head = f"{begins}: {why.rstrip('. ')}." if why else f"{begins}."
+    tail = f"{goes_on}; send this again later." if goes_on else "Send this again later."
+    return Unavailable(f"{head} {tail}", code="frozen", retry_after=RETRY_S)

@@ -6,14 +6,18 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from accounts.access import Member, acting
-from accounts.selectors import freezes
+from accounts.selectors import freezes, notices
 
 THEMES = ("light", "dark")
 
 
 def maintenance(request: HttpRequest) -> dict[str, Any]:
-    """`api_frozen`: whether the batch API is frozen; asked only by pages that show it."""
-    return {"api_frozen": lambda: freezes.is_frozen("batch")}
+    """`api_frozen`: whether the batch API is frozen, and why; `notices`: what staff tells. Asked only where shown."""
+    return {
+        "api_frozen": lambda: freezes.is_frozen("batch"),
+        "frozen_because": lambda: freezes.reason("batch"),
+        "notices": notices.current,
+    }
 
 
 def theme(request: HttpRequest) -> dict[str, Any]:

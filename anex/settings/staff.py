@@ -71,6 +71,7 @@ UNFOLD = {
                 ("Webhooks", "webhook", "jobs_webhookendpoint"),
                 ("Deliveries", "outbox", "jobs_webhookdelivery"),
                 ("Freezes", "ac_unit", "accounts_freeze"),
+                ("Notices", "campaign", "accounts_notice"),
                 ("Model servers", "dns", "inference_backend"),
             ),
         ],

@@ -18,7 +18,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from anex.core.actors import Actor
-from anex.core.errors import InvalidRequest, NotFound
+from anex.core.errors import InvalidRequest, NotFound, Unavailable
 from anex.core.variables import variables
 from inference.models import Backend
 
@@ -92,6 +92,17 @@ def count_silent(region: str) -> int:
 def is_served(model_id: str, region: str) -> bool:
     """Whether a region has a server of the model, if only one that is being started again just now."""
     return Backend.objects.filter(model_id=model_id, region=region, enabled=True).exists()
+
+
+def off_reason(model_id: str, region: str) -> str:
+    """Why an operator switched every server of a model in a region off, as clients are told; empty where none did."""
+    rows = list(Backend.objects.filter(model_id=model_id, region=region).order_by("id"))
+    return "" if any(row.enabled for row in rows) else next((row.off_reason for row in rows if row.off_reason), "")
+
+
+def switched_off(model_id: str, reason: str) -> Unavailable:
+    """The 503 of a model whose servers an operator switched off."""
+    return Unavailable(f"The model '{model_id}' is switched off: {reason}", code="vendor_disabled")
 
 
 def every() -> list[Backend]:

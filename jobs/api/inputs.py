@@ -135,13 +135,11 @@ def render(source: Input, target: UploadTarget | None = None, callback_secret: s
 class InputsView(Endpoint):
     """`/inputs`."""
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def handle_exception(self, exc: Exception) -> Response:
         """As everywhere, but reference 003 wants `detail` in every 503 of this endpoint."""
-        try:
-            super().initial(request, *args, **kwargs)
-        except Unavailable as error:
-            error.extra["detail"] = error.message
-            raise
+        if isinstance(exc, Unavailable):
+            exc.extra["detail"] = exc.message
+        return super().handle_exception(exc)
 
     @extend_schema(
         operation_id="createInput",

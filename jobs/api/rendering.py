@@ -137,4 +137,5 @@ def _progress(progress: Progress, quote_cents: int | None) -> dict[str, Any]:
         "rows_per_second": progress.rows_per_second,
         "seconds_left": progress.seconds_left,
         "waits_for_server": progress.waits_for_server,
+        "off_reason": progress.off_reason or None,
     }

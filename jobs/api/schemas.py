@@ -148,6 +148,7 @@ class JobProgressSerializer(serializers.Serializer[Any]):
     rows_per_second = serializers.FloatField(**OPTIONAL, help_text="Over the last minute, while rows run.")
     seconds_left = serializers.IntegerField(**OPTIONAL, help_text="At that pace; null while there is none.")
     waits_for_server = serializers.BooleanField(help_text="True while rows wait because no server of the model is up.")
+    off_reason = serializers.CharField(**OPTIONAL, help_text="Why the model is switched off, while rows wait for that.")
 
 
 class LineErrorSerializer(serializers.Serializer[Any]):

@@ -30,7 +30,7 @@ class Progress:
     consumed so far.
 
     Of a job that is not over: the tokens of these rows. Of one whose rows run: how many became durable in a second of
-    the last minute, and whether it waits because nothing answers for its model.
+    the last minute, whether it waits because nothing answers for its model, and what an operator says of that.
     """
 
     rows_done: int
@@ -41,6 +41,7 @@ class Progress:
     output_tokens: int | None = None
     rows_per_second: float | None = None
     waits_for_server: bool = False
+    off_reason: str = ""
 
     @property
     def rows_left(self) -> int:
@@ -99,6 +100,8 @@ def progress_of(jobs: Sequence[Job]) -> dict[UUID, Progress]:
     now = clock.now()
     sums = _sums(running, now - RECENTLY)
     served = {region: registry.count_live(region) for region in {job.region for job in approved if _runs(job)}}
+    idle = {(job.model_id, job.region) for job in approved if _runs(job) and job.model_id not in served[job.region]}
+    off = {place: registry.off_reason(*place) for place in idle}
     found = {}
     for job in approved:
         total = job.row_count or 0
@@ -108,8 +111,8 @@ def progress_of(jobs: Sequence[Job]) -> dict[UUID, Progress]:
             continue
         rows, failed, nano, read, written, lately = (int(count) for count in sums[job.pk])
         pace = lately / _seconds_of_pace(job, now) if _runs(job) else None
-        waits = _runs(job) and job.model_id not in served[job.region]
-        found[job.pk] = Progress(rows, failed, total, nano, read, written, pace, waits)
+        why = off.get((job.model_id, job.region)) if _runs(job) else None
+        found[job.pk] = Progress(rows, failed, total, nano, read, written, pace, why is not None, why or "")
     return found
 
 

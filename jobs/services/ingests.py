@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 import msgspec
 from django.db import transaction
 
+from accounts.selectors import freezes
 from accounts.services import audit
 from anex.core import clock, safe_http
 from anex.core.actors import Actor
@@ -41,10 +42,11 @@ def create(
 ) -> tuple[Input, str | None]:
     """An input in `pending`, and the secret its callback will be signed with, where there is one; rings the workers.
 
-    Without a `format`, the end of the URL's path tells it. Raises Forbidden and Misdirected (residency),
-    PaymentRequired (no balance; before anybody is contacted), RefusedUrl, TooLarge (the source announces more than
-    MAX_INPUT_BYTES), StoreUnavailable.
+    Without a `format`, the end of the URL's path tells it. Raises Unavailable (uploads are frozen), Forbidden and
+    Misdirected (residency), PaymentRequired (no balance; before anybody is contacted), RefusedUrl, TooLarge (the source
+    announces more than MAX_INPUT_BYTES), StoreUnavailable.
     """
+    freezes.require_open("uploads")
     region = residency.choose(organization_id=organization_id, asked=data_residency)
     balances.require_positive(organization_id)
     _check_source(source_url)

@@ -17,6 +17,7 @@ from uuid import UUID, uuid4
 
 from django.db import transaction
 
+from accounts.selectors import freezes
 from accounts.services import audit
 from anex.core import clock
 from anex.core.actors import Actor
@@ -67,9 +68,10 @@ def create_upload(
     """An input that awaits its file, and the presigned target for 0 to MAX_INPUT_BYTES bytes (001, POST /inputs).
 
     `return_to` is the URL by input to which the target sends a browser on, for forms that no script submits.
-    Raises Forbidden and Misdirected (residency), InvalidRequest (no format), Unprocessable (unknown format),
-    PaymentRequired (no balance), StoreUnavailable.
+    Raises Unavailable (uploads are frozen), Forbidden and Misdirected (residency), InvalidRequest (no format),
+    Unprocessable (unknown format), PaymentRequired (no balance), StoreUnavailable.
     """
+    freezes.require_open("uploads")
     region = residency.choose(organization_id=organization_id, asked=data_residency)
     if format is None:
         raise InvalidRequest(

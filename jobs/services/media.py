@@ -14,6 +14,7 @@ from uuid import UUID
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
 
+from accounts.selectors import freezes
 from anex.core import clock
 from anex.core.errors import NotFound, TooLarge
 from billing.selectors import balances
@@ -47,13 +48,14 @@ class MediaUpload:
 def create(*, organization_id: UUID, content_type: str) -> MediaUpload:
     """A target for one file of a media type.
 
-    Raises `RowError` for a type that no model takes, Misdirected (residency), PaymentRequired (no balance),
-    StoreUnavailable.
+    Raises `RowError` for a type that no model takes, Unavailable (uploads are frozen), Misdirected (residency),
+    PaymentRequired (no balance), StoreUnavailable.
     """
     kind = content_type.partition("/")[0].strip().lower()
     modality: Modality = kind if kind in FORMATS else "image"
     format = format_of_media_type(content_type, modality, at=_FIELD)
     max_bytes = _most_bytes(organization_id, modality)
+    freezes.require_open("uploads")
     region = residency.choose(organization_id=organization_id, asked=None)
     balances.require_positive(organization_id)
     now = clock.now().replace(microsecond=0)

@@ -138,16 +138,16 @@ class _Repeated(Exception):
 def offered(model_id: str, *, organization_id: UUID) -> Model:
     """The model a job of an organization may name: for sale and served in this region; Unprocessable otherwise.
 
+    Unavailable (503, `vendor_disabled`) with the reason where an operator switched it off with one.
     A custom model of another organization is as unknown as one that does not exist.
     """
     model, region = catalogue.get(model_id), settings.ANEX_REGION
-    if (
-        model is None
-        or not offers.is_for_sale(model, organization_id=organization_id, region=region)
-        or not registry.is_served(model_id, region)
-    ):
-        raise Unprocessable(f"unknown model '{model_id}'", param="model")
-    return model
+    if model is not None and offers.is_for_sale(model, organization_id=organization_id, region=region):
+        if registry.is_served(model_id, region):
+            return model
+        if reason := registry.off_reason(model_id, region):
+            raise registry.switched_off(model_id, reason)
+    raise Unprocessable(f"unknown model '{model_id}'", param="model")
 
 
 def check(model: Model, options: SubmitOptions) -> None:

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.models import Organization
+from accounts.selectors import freezes
 from anex.core import clock
 from anex.core.actors import Actor
 from anex.core.errors import TooManyRequests, Unavailable
@@ -34,8 +35,10 @@ RETRY_S: Final = 10
 def begin(*, organization_id: UUID) -> FileUpload:
     """A place for a file that is about to arrive.
 
-    Raises Misdirected (residency), PaymentRequired (no balance), TooManyRequests (both places are taken).
+    Raises Unavailable (uploads are frozen), Misdirected (residency), PaymentRequired (no balance), TooManyRequests
+    (both places are taken).
     """
+    freezes.require_open("uploads")
     region = residency.choose(organization_id=organization_id, asked=None)
     balances.require_positive(organization_id)
     with transaction.atomic():

@@ -96,6 +96,7 @@ def test_refusals_come_in_the_documented_order(db):
     organizations.resume(organization_id=organization.pk, **STAFF)
     frozen = refusal(key)
     assert (type(frozen), frozen.code, frozen.retry_after) == (Unavailable, "frozen", 60)
+    assert frozen.message == f"The realtime API is frozen for maintenance: {STAFF['reason']}. Send this again later."
     freezes.switch(surface="realtime", frozen=False, **STAFF)
     scope = refusal(key)
     assert (scope.code, scope.extra["required"]) == ("missing_scope", "text:write")

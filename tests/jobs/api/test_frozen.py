@@ -1,16 +1,18 @@
 """The API while staff has frozen it (reference 001, errors; reference 003, FrozenError)."""
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Freeze
 from accounts.services import freezes
 from anex.core.actors import system
-from anex.core.errors import Conflict, InvalidRequest, NotFound
+from anex.core.errors import Conflict, InvalidRequest, NotFound, Unavailable
 from jobs.run import claims
+from jobs.services import uploads
 from tests.contract import described
 from tests.contract.reference import ANSWERS
-from tests.factories import make_input, staff_browser
+from tests.factories import make_input, make_user, staff_browser
 from tests.jobs.api import stages
 from tests.jobs.api.test_reference_schemas import ERROR, judged, validator
 from tests.jobs.run import driver
@@ -29,8 +31,8 @@ CALLS = [
 ]
 
 
-def switch(*, frozen: bool) -> None:
-    freezes.switch(surface="batch", frozen=frozen, actor=system("tests"), reason="a migration")
+def switch(*, frozen: bool, surface: str = "batch") -> None:
+    freezes.switch(surface=surface, frozen=frozen, actor=system("tests"), reason="a migration")
 
 
 @pytest.fixture
@@ -46,6 +48,7 @@ def test_what_changes_or_reads_a_job_is_503(api, acme, frozen, operation, method
     if operation in ANSWERS:
         judged(operation, answer)
     assert (answer.json()["error"], set(answer.json())) == ("frozen", {"error", "message"})
+    assert "frozen for maintenance: a migration." in answer.json()["message"]
     assert answer["Retry-After"] == "60"
     job.refresh_from_db()
     assert job.status == "cost_ready"
@@ -56,6 +59,25 @@ def test_creating_an_input_says_so_in_both_forms(api, acme, frozen):
     assert answer.status_code == 503
     validator(ERROR).validate(answer.json())
     assert (answer.json()["error"], answer.json()["message"]) == ("frozen", answer.json()["detail"])
+
+
+def test_where_only_uploads_are_frozen_no_surface_takes_a_file_and_all_else_goes_on(api, acme):
+    ada = Client()
+    ada.force_login(make_user("ada"))
+    switch(frozen=True, surface="uploads")
+    given = [{"format": "jsonl"}, {"source_url": "https://source.test/rows.jsonl"}]
+    answers = [api.post("/batch/v1/inputs", body, format="json") for body in given]
+    answers += [api.post("/v1/uploads", {"content_type": "image/png"}, format="json"), ada.post("/jobs/new/upload")]
+    assert [answer.status_code for answer in answers] == [503] * 4
+    assert all("files is frozen for maintenance: a migration." in answer.content.decode() for answer in answers)
+    for answer in answers[:2]:
+        validator(ERROR).validate(answer.json())
+    with pytest.raises(Unavailable, match="a migration"):
+        uploads.begin(organization_id=acme.pk)
+    job = stages.quoted(acme)
+    assert api.post(f"{JOB.format(job.pk)}/cancel").status_code == 200
+    switch(frozen=False, surface="uploads")
+    assert api.post("/batch/v1/inputs", given[0], format="json").status_code == 201
 
 
 def test_an_inputs_status_and_a_result_are_still_answered(api, acme, frozen):

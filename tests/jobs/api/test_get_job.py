@@ -127,7 +127,7 @@ def test_a_finished_job_shows_its_counts_and_charge(api, acme):
     assert body["charge_cents"] == 41
     assert body["partial"] is False
     assert body["data_expires_at"] is not None
-    nothing_runs = dict.fromkeys(("input_tokens", "output_tokens", "rows_per_second", "seconds_left"))
+    nothing_runs = dict.fromkeys(("input_tokens", "output_tokens", "rows_per_second", "seconds_left", "off_reason"))
     known = {"rows_done": 99, "rows_failed": 5, "rows_total": 100, "spent_cents": 41, "waits_for_server": False}
     assert body["progress"] == known | nothing_runs
 

@@ -66,6 +66,16 @@ def test_model_that_takes_media_needs_a_price_for_it(operator, acme, submit):
     assert picked(acme) == set()
 
 
+def test_model_that_is_switched_off_says_why(operator, acme, submit):
+    operator.add("acme-chat", tokenizer="server")
+    operator.price("acme-chat")
+    serve("acme-chat")
+    registry.switch(enabled=False, model_id="acme-chat", off_reason="it repeats itself", actor=system("test"))
+    assert submit("acme-chat") == (503, "The model 'acme-chat' is switched off: it repeats itself")
+    registry.switch(enabled=True, model_id="acme-chat", actor=system("test"))
+    assert submit("acme-chat") == (201, None)
+
+
 def test_custom_model_is_offered_to_its_organization_only(operator, acme, globex, submit):
     operator.add("acme-chat", tokenizer="server", organization=acme.pk)
     operator.price("acme-chat")

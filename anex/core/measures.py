@@ -51,7 +51,9 @@ _CALLS: Final = {
     "media": "media",
     "uploads": "uploads",
 }
-_PLACES: Final = frozenset({"static", "storage", "docs", "admin", "accounts", "billing", "metrics", "healthz", "readyz"})
+_PLACES: Final = frozenset(
+    {"static", "storage", "docs", "admin", "accounts", "billing", "metrics", "healthz", "readyz"}
+)
 _NO_STATUS: Final = 499
 
 

@@ -38,6 +38,8 @@ class Server(uvicorn.Server):
             server.close()
         for listening in sockets or ():
             listening.close()
+        # Requests that still come see it: `/readyz` then says no.
+        self.lifespan.state["draining"] = True
         state = self.server_state
         state.default_headers = [*state.default_headers, (b"connection", b"close")]
         free_since: dict[HttpToolsProtocol, float] = {}
@@ -80,6 +82,8 @@ def main() -> None:
         loop="uvloop",
         lifespan="on",
         log_level=asked.log_level,
+        # Every request leaves a line of ours (anex/observed.py).
+        access_log=False,
         timeout_keep_alive=KEEP_ALIVE_S,
         # By then it has had `drain_s`.
         timeout_graceful_shutdown=0,

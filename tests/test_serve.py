@@ -4,7 +4,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import uvicorn
@@ -27,6 +27,7 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
         while (await receive())["type"] != "websocket.disconnect":
             pass
         return
+    Running.states.append(scope["state"])
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"o", "more_body": True})
     if scope["path"] == "/slow":
@@ -37,9 +38,11 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
 
 class Running:
     let_go = threading.Event()
+    states: ClassVar[list[dict[str, Any]]] = []
 
     def __init__(self, drain_s: float) -> None:
         Running.let_go.clear()
+        Running.states.clear()
         self.clients: list[socket.socket] = []
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.address = self.listening.getsockname()
@@ -86,6 +89,14 @@ def whole(connection: socket.socket) -> bytes:
         assert block, read
         read += block
     return read
+
+
+def test_process_that_drains_says_so_to_requests_that_still_come(running: Running) -> None:
+    kept = running.connect()
+    running.end()
+    kept.sendall(REQUEST)
+    whole(kept)
+    assert Running.states == [{"draining": True}]
 
 
 def test_kept_connection_is_answered_once_more_and_told_to_close(running: Running) -> None:

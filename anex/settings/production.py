@@ -26,6 +26,8 @@ ANEX_PUBLIC_URL = env.str("ANEX_PUBLIC_URL")
 DATABASES = {"default": database(env.db_url("DATABASE_URL"))}
 CELERY_BROKER_URL = env.str("REDIS_URL")
 
+LOGGING["handlers"]["console"]["formatter"] = "json"
+
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_HSTS_SECONDS = 31_536_000

@@ -30,9 +30,9 @@ def take(page: Page, visits: list[Place]) -> list[Place]:
         name = place.path.strip("/").replace("/", "-") or "index"
         for theme in THEMES:
             page.emulate_media(color_scheme=theme)
-            page.screenshot(path=FOLDER / f"{name}-{theme}.png", full_page=True)
+            page.screenshot(path=FOLDER / f"{name}-{theme}.png", full_page=True, animations="disabled")
         page.set_viewport_size(PHONE)
-        page.screenshot(path=FOLDER / f"{name}-phone.png", full_page=True)
+        page.screenshot(path=FOLDER / f"{name}-phone.png", full_page=True, animations="disabled")
         page.set_viewport_size(DESKTOP)
     return elsewhere
 

@@ -11,6 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.utils.cache import patch_cache_control
 from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.models import Membership, Organization, User
@@ -50,6 +51,7 @@ def member_page(action: Action) -> Callable[[Page], Callable[..., HttpResponseBa
 
     A stranger is sent to sign in, a person without an organization to make one; a role without the action is
     403; NotFound and Forbidden of a service become the pages 404 and 403. Templates find `request.member`.
+    No cache but the browser's own keeps what is answered.
     """
 
     def decorate(view: Page) -> Callable[..., HttpResponseBase]:
@@ -65,7 +67,10 @@ def member_page(action: Action) -> Callable[[Page], Callable[..., HttpResponseBa
             if not member.may(action):
                 raise PermissionDenied
             try:
-                return view(request, member, **captured)
+                answer = view(request, member, **captured)
+                if not answer.has_header("Cache-Control"):
+                    patch_cache_control(answer, private=True, no_cache=True)
+                return answer
             except NotFound as error:
                 raise Http404(error.message) from error
             except Forbidden as error:

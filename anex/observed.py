@@ -1,16 +1,16 @@
-"""What every request leaves behind: an id in its answer, and a log line without its query."""
+"""What every request leaves behind: an id in its answer, a log line without its query, and its time in /metrics."""
 
 import logging
 from typing import Any, Final
 from uuid import uuid4
 
-from anex.core import clock, log_ids
+from anex.core import clock, log_ids, measures
 from anex.core.asgi import App, Receive, Scope, Send
 
 log = logging.getLogger("anex.requests")
 
 _HEADER: Final = b"x-request-id"
-_QUIET: Final = ("/static/", "/metrics")
+_QUIET: Final = ("/static/", "/metrics", "/healthz", "/readyz")
 _LONGEST_PATH: Final = 200
 _UNSENT: Final = 499
 
@@ -35,12 +35,12 @@ class Observed:
 
 async def _serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
     # What a client that left before was not answered with.
-    began, status = clock.monotonic(), _UNSENT
+    began, status, begun_s = clock.monotonic(), _UNSENT, None
 
     async def tell(event: dict[str, Any]) -> None:
-        nonlocal status
+        nonlocal status, begun_s
         if event["type"] == "http.response.start":
-            status = event["status"]
+            status, begun_s = event["status"], clock.monotonic() - began
             if not any(name == _HEADER for name, _ in event["headers"]):
                 event["headers"] = [*event["headers"], (_HEADER, log_ids.request_id().encode())]
         await send(event)
@@ -51,7 +51,9 @@ async def _serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
         status = status if status != _UNSENT else 500
         raise
     finally:
-        _log(scope, status, clock.monotonic() - began)
+        whole_s = clock.monotonic() - began
+        measures.count_request(scope["path"], status, begun_s=begun_s, whole_s=whole_s)
+        _log(scope, status, whole_s)
 
 
 def _log(scope: Scope, status: int, took_s: float) -> None:

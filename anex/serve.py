@@ -6,6 +6,7 @@ docs/decisions/draining.md says how a restart loses nothing.
 
 import argparse
 import asyncio
+import os
 import socket
 
 import uvicorn
@@ -31,6 +32,7 @@ class Server(uvicorn.Server):
         """As uvicorn; tells whoever started this process when requests are answered."""
         await super().startup(sockets)
         print("READY", flush=True)
+        _notify("READY=1")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept nothing more, wait for what is under way for `drain_s` at most, give up the rest."""
@@ -55,6 +57,14 @@ class Server(uvicorn.Server):
                     connection.shutdown()
             await asyncio.sleep(0.05)
         await super().shutdown(sockets)
+
+
+def _notify(what: str) -> None:
+    """Tell systemd, where it asked to be told (sd_notify)."""
+    if address := os.environ.get("NOTIFY_SOCKET"):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+            # A name that begins with @ is none of the file system.
+            told.sendto(what.encode(), address.replace("@", "\0", 1) if address.startswith("@") else address)
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -70,6 +71,15 @@ class Running:
         for client in self.clients:
             client.close()
         assert not self.thread.is_alive()
+
+
+def test_systemd_is_told_when_requests_are_answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        systemd.settimeout(10)
+        Running(10).close()
+        assert systemd.recv(100) == b"READY=1"
 
 
 @pytest.fixture

@@ -66,6 +66,7 @@ class JobForm(forms.Form):
     reasoning_budget = forms.IntegerField(
         required=False,
         min_value=0,
+        max_value=MAX_OUTPUT_TOKENS,
         label="Thinking at most, in tokens",
         help_text="Empty: estimated. 0: no limit but that of the answer.",
     )
@@ -110,7 +111,7 @@ class JobForm(forms.Form):
         text = self.cleaned_data["response_format"].strip()
         try:
             return _as_format(orjson.loads(text)) if text else None
-        except ValueError:
+        except orjson.JSONDecodeError:
             raise forms.ValidationError("This is not valid JSON.") from None
 
     def row_options(self) -> RowOptions:

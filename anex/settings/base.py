@@ -37,6 +37,7 @@ INSTALLED_APPS = [
     "jobs",
     "realtime",
     "anex.console",
+    "anex.backups",
 ]
 
 MIDDLEWARE = [

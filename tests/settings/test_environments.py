@@ -91,6 +91,20 @@ def test_production_refuses_a_short_secret() -> None:
     assert "SECRET_KEY must have at least 50 characters." in done.stderr
 
 
+def test_a_secret_may_be_a_file_which_comes_before_the_variable(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("in-a-file-" * 6 + "\n")
+    given = PRODUCTION | {"SECRET_KEY": "short", "SECRET_KEY_FILE": str(tmp_path / "key")}
+    show = "from django.conf import settings; print(settings.SECRET_KEY)"
+    done = manage("production", "shell", "--no-imports", "-c", show, **given)
+    assert done.stdout == "in-a-file-" * 6 + "\n", done.stderr
+
+
+def test_a_file_that_is_missing_stops_the_start_and_is_named_by_its_variable(tmp_path: Path) -> None:
+    done = manage("production", "check", **PRODUCTION, ANEX_STRIPE_SECRET_KEY_FILE=str(tmp_path / "nothing"))
+    assert done.returncode != 0
+    assert "ANEX_STRIPE_SECRET_KEY_FILE names a file that cannot be read." in done.stderr.splitlines()[-1]
+
+
 def test_production_refuses_to_be_whatever_host_it_is_called() -> None:
     done = manage("production", "check", **PRODUCTION | {"ALLOWED_HOSTS": "anex.example,*"})
     assert "ALLOWED_HOSTS must name hosts" in done.stderr
@@ -143,7 +157,9 @@ def test_broken_files_in_the_operator_s_folder_of_models_stop_the_start(tmp_path
 
 
 def test_development_reads_every_setting_from_its_files(tmp_path: Path) -> None:
-    shutil.copytree(BASE_DIR / "anex" / "settings", tmp_path / "anex" / "settings")
+    for package in ("settings", "core"):
+        shutil.copytree(BASE_DIR / "anex" / package, tmp_path / "anex" / package)
+    shutil.copy(BASE_DIR / "anex" / "celery.py", tmp_path / "anex")
     (tmp_path / ".env").write_text("ANEX_REGION=eu\nDATABASE_URL=postgres://a@one/anex\nANEX_S3_BUCKET=bucket\n")
     (tmp_path / "var").mkdir()
     (tmp_path / "var" / "services.env").write_text("DATABASE_URL='postgres://a@two/anex'\nANEX_PUBLIC_URL='http://x'\n")

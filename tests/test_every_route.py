@@ -25,11 +25,13 @@ NO_TOKEN = {"theme", "billing/webhooks/<slug:gateway_name>"}
 SIGNED = {"v1/uploads/<path:name>", "openai/v1/uploads/<path:name>"}
 # What everybody may read, beside the pages of anex.docs and of signing in.
 OPEN = {"admin/jsi18n/"}
-# What models there are is no secret.
+# What models there are, and whether the process serves, is no secret.
 OPEN_CALLS = {
     *(f"^{surface}/v1/models$" for surface in ("openai", "realtime")),
     *(f"^{surface}v1/models/(?P<model>.+)$" for surface in ("", "openai/")),
     "^v1/models$",
+    "^healthz$",
+    "^readyz$",
 }
 LOGIN = "/accounts/login/"
 UNKNOWN_KEY = {"Authorization": f"Bearer sk-{'a' * 52}"}

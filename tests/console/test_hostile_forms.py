@@ -25,3 +25,8 @@ def test_a_schema_that_no_parser_should_take_is_refused(ada, acme, schema):
     assert answer.status_code == 400
     assert "response_format" in answer.context["form"].errors
     assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("path", ["/members", "/audit", "/settings", "/dashboard"])
+def test_no_cache_keeps_what_one_person_sees(ada, path):
+    assert "private" in ada.get(path)["Cache-Control"]

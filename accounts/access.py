@@ -16,6 +16,7 @@ from django_htmx.http import HttpResponseClientRefresh
 from accounts.models import Membership, Organization, User
 from accounts.permissions import Action, may
 from accounts.selectors import memberships
+from anex.core import log_ids
 from anex.core.actors import Actor
 from anex.core.errors import Forbidden, NotFound
 
@@ -59,6 +60,7 @@ def member_page(action: Action) -> Callable[[Page], Callable[..., HttpResponseBa
             member = acting(request)
             if member is None:
                 return redirect("organization_new")
+            log_ids.add(organization=member.organization.pk)
             request.member = member  # type: ignore[attr-defined]
             if not member.may(action):
                 raise PermissionDenied

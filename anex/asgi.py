@@ -13,14 +13,17 @@ django_application = get_asgi_application()
 # Imported once Django is set up.
 from anex.console.live import socket  # noqa: E402
 from anex.edge import RateLimit  # noqa: E402
+from anex.guard import Bounded, Guard  # noqa: E402
+from anex.health import routes as health_routes  # noqa: E402
+from anex.observed import Observed  # noqa: E402
 from jobs.api.files.routes import routes as file_routes  # noqa: E402
 from jobs.services import media  # noqa: E402
 from jobs.storage.asgi import routes as storage_routes  # noqa: E402
 from realtime.asgi import lifespan  # noqa: E402
 from realtime.asgi import routes as realtime_routes  # noqa: E402
 
-_raw = [*realtime_routes, *file_routes(django_application), *storage_routes]  # type: ignore[arg-type]
-_surfaces = URLRouter([*_raw, re_path(r"", django_application)])  # type: ignore[arg-type]
-application = ProtocolTypeRouter(
-    {"http": RateLimit(_surfaces), "websocket": socket.application, "lifespan": lifespan(media.read)}
-)
+_django = Bounded(django_application)  # type: ignore[arg-type]
+raw_routes = [*health_routes, *realtime_routes, *file_routes(_django), *storage_routes]
+surfaces = URLRouter([*raw_routes, re_path(r"", _django)])  # type: ignore[arg-type]
+_protocols = {"http": Guard(RateLimit(surfaces)), "websocket": socket.application, "lifespan": lifespan(media.read)}
+application = Observed(ProtocolTypeRouter(_protocols))

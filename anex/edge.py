@@ -7,13 +7,12 @@ import hashlib
 from collections.abc import Iterator
 from ipaddress import IPv6Address, ip_address
 from typing import Any, Final
-from uuid import uuid4
 
 import orjson
 from django.conf import settings
 from limits import RateLimitItem, parse
 
-from anex.core import openai_errors
+from anex.core import log_ids, openai_errors
 from anex.core.asgi import App, Scope
 from anex.core.errors import TooManyRequests
 from anex.rates import Rates
@@ -103,6 +102,6 @@ async def _refuse(send: Any, wait_s: int, *, is_openai: bool) -> None:
 
 
 async def _answer(send: Any, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
-    headers += [(b"content-length", str(len(body)).encode()), (b"x-request-id", uuid4().hex.encode())]
+    headers += [(b"content-length", str(len(body)).encode()), (b"x-request-id", log_ids.request_id().encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

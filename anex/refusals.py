@@ -5,7 +5,6 @@ And what every answer of the APIs carries.
 
 import logging
 from typing import Any
-from uuid import uuid4
 
 from django.core.exceptions import BadRequest
 from django.db import InterfaceError, OperationalError
@@ -13,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils.deprecation import MiddlewareMixin
 from django.views import defaults
 
-from anex.core import openai_errors
+from anex.core import log_ids, openai_errors
 from anex.core.errors import AnexError, InvalidRequest, NotFound, Unavailable
 
 log = logging.getLogger(__name__)
@@ -22,6 +21,7 @@ DETAIL_PATHS = ("/batch/", "/realtime/")
 # Their clients read errors as OpenAI's library does.
 OPENAI_PATHS = ("/v1/", "/openai/")
 API_PATHS = DETAIL_PATHS + OPENAI_PATHS
+_JOB, _ID_LENGTH = "jobs/<", 36
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -41,20 +41,31 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return _in_json(request, told) or defaults.server_error(request)
 
 
+def in_json(path: str, error: AnexError) -> dict[str, Any] | None:
+    """The body in which the API of this path tells an error; None where people read."""
+    if path.startswith(OPENAI_PATHS):
+        return {"error": openai_errors.of(error)}
+    return {"detail": error.message} if path.startswith(API_PATHS) else None
+
+
 def _in_json(request: HttpRequest, error: AnexError) -> JsonResponse | None:
-    body: dict[str, Any] = {"detail": error.message}
-    if request.path.startswith(OPENAI_PATHS):
-        body = {"error": openai_errors.of(error)}
-    return JsonResponse(body, status=error.status) if request.path.startswith(API_PATHS) else None
+    body = in_json(request.path, error)
+    return None if body is None else JsonResponse(body, status=error.status)
 
 
 class RequestIdMiddleware(MiddlewareMixin):
-    """Names every answer of the APIs, as raw handlers do."""
+    """Names every answer of the APIs, as raw handlers do, and in the log the job that a path is about."""
+
+    def process_view(self, request: HttpRequest, view: object, args: object, captured: dict[str, Any]) -> None:
+        """Lines of this request tell the job from here on."""
+        match = request.resolver_match
+        if match and _JOB in match.route and (job := captured.get("job_id") or captured.get("id")):
+            log_ids.add(job=str(job)[:_ID_LENGTH])
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """The answer with its `x-request-id`."""
         if request.path.startswith(API_PATHS):
-            response.setdefault("x-request-id", uuid4().hex)
+            response.setdefault("x-request-id", log_ids.request_id())
         return response
 
 

@@ -6,11 +6,13 @@ docs/decisions/draining.md says how a restart loses nothing.
 
 import argparse
 import asyncio
+import os
 import socket
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from anex.connections import Connection
 from anex.core import clock
 
 # Longer than clients keep a connection they do not use: they close it, and never send into one that is being closed.
@@ -30,6 +32,7 @@ class Server(uvicorn.Server):
         """As uvicorn; tells whoever started this process when requests are answered."""
         await super().startup(sockets)
         print("READY", flush=True)
+        _notify("READY=1")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept nothing more, wait for what is under way for `drain_s` at most, give up the rest."""
@@ -37,6 +40,8 @@ class Server(uvicorn.Server):
             server.close()
         for listening in sockets or ():
             listening.close()
+        # Requests that still come see it: `/readyz` then says no.
+        self.lifespan.state["draining"] = True
         state = self.server_state
         state.default_headers = [*state.default_headers, (b"connection", b"close")]
         free_since: dict[HttpToolsProtocol, float] = {}
@@ -52,6 +57,14 @@ class Server(uvicorn.Server):
                     connection.shutdown()
             await asyncio.sleep(0.05)
         await super().shutdown(sockets)
+
+
+def _notify(what: str) -> None:
+    """Tell systemd, where it asked to be told (sd_notify)."""
+    if address := os.environ.get("NOTIFY_SOCKET"):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+            # A name that begins with @ is none of the file system.
+            told.sendto(what.encode(), address.replace("@", "\0", 1) if address.startswith("@") else address)
 
 
 def main() -> None:
@@ -71,7 +84,7 @@ def main() -> None:
         "anex.asgi:application",
         host=asked.host,
         port=asked.port,
-        http="httptools",
+        http=Connection,
         ws="websockets-sansio",
         # A page sends nothing, and what it is told are ids.
         ws_max_size=1024,
@@ -79,6 +92,8 @@ def main() -> None:
         loop="uvloop",
         lifespan="on",
         log_level=asked.log_level,
+        # Every request leaves a line of ours (anex/observed.py).
+        access_log=False,
         timeout_keep_alive=KEEP_ALIVE_S,
         # By then it has had `drain_s`.
         timeout_graceful_shutdown=0,

@@ -9,6 +9,7 @@ from django.conf import settings
 
 from accounts.selectors import organizations
 from accounts.services import keys
+from anex.core import log_ids
 from anex.core.asgi import App, ClientGone, Receive, Scope, Send
 from anex.core.errors import AnexError, InvalidRequest, Unprocessable
 from anex.core.money import format_credits
@@ -152,6 +153,7 @@ async def admit(exchange: Exchange, house: House, offer: Offer, *, surface: str,
         request_key=exchange.request_key,
     )
     exchange.request_id = meter.admitted.request_id
+    log_ids.add(request=exchange.request_id, organization=meter.admitted.caller.organization_id)
     if exchange.profile.tells_charge:
         exchange.note(b"x-anex-job-id", meter.admitted.request_id)
     return meter

@@ -13,6 +13,7 @@ from contextlib import suppress
 import msgspec
 from psycopg.errors import LockNotAvailable
 
+from anex.core import clock, measures
 from anex.core.errors import Unavailable
 from billing import requests
 from billing.requests import Ended
@@ -38,6 +39,7 @@ class Writer:
         self._room = room
         self._queue: deque[Ended] = deque()
         self._unacknowledged: dict[str, Ended] = {}
+        self._put_at: dict[str, float] = {}
         self._unconfirmed: dict[str, Ended] = {}
         self._locked: list[Ended] = []
         self._waiting: dict[str, asyncio.Future[None]] = {}
@@ -60,6 +62,7 @@ class Writer:
     def put(self, ended: Ended) -> None:
         """Settle it soon; its place was taken before."""
         self._unacknowledged[ended.source] = ended
+        self._put_at[ended.source] = clock.monotonic()
         self._enqueue(ended)
 
     async def written(self, source: str) -> None:
@@ -201,6 +204,8 @@ class Writer:
         self._room += len(group)
         for ended in group:
             self._unacknowledged.pop(ended.source, None)
+            if put_at := self._put_at.pop(ended.source, None):
+                measures.SETTLED.observe(clock.monotonic() - put_at)
             self._free(ended.source)
         if self._is_done():
             self._wake()

@@ -84,7 +84,7 @@ async def test_a_key_that_asks_too_often_is_refused_in_the_documented_form(limit
 async def test_it_stands_in_front_of_every_surface():
     from anex.asgi import application
 
-    assert isinstance(application.application_mapping["http"], RateLimit)
+    assert isinstance(application._app.application_mapping["http"]._app, RateLimit)
 
 
 async def test_two_processes_count_together(limit, edge):

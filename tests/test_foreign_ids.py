@@ -20,6 +20,7 @@ from tests.factories import actor_of, grant_credits, make_input, make_key, make_
 from tests.jobs import batches
 from tests.jobs.api import stages
 from tests.jobs.api.conftest import served
+from tests.whole import raw_routes
 
 pytestmark = pytest.mark.django_db
 __all__ = ["served"]
@@ -255,6 +256,19 @@ def routes(patterns, before=""):
                 yield from routes(pattern.url_patterns, route)
         elif isinstance(pattern, URLPattern) and "<" in route:
             yield route
+
+
+# Of the raw table: what names a public thing, is proved by its signature, or is asked below tests/jobs/api/files.
+RAW_OF_NOBODY = {
+    r"^v1/models/(?P<model>.+)$",
+    r"^openai/v1/models/(?P<model>.+)$",
+    r"^storage/object/(?P<key>.+)$",
+    r"^v1/files/(?P<file_id>[^/]+)/content$",
+}
+
+
+def test_every_raw_path_that_names_something_is_known():
+    assert {route.route for route in raw_routes() if "(?P<" in route.route} == RAW_OF_NOBODY
 
 
 def test_every_path_that_names_something_is_asked():

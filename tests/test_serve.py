@@ -4,7 +4,8 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 import uvicorn
@@ -27,6 +28,7 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
         while (await receive())["type"] != "websocket.disconnect":
             pass
         return
+    Running.states.append(scope["state"])
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"o", "more_body": True})
     if scope["path"] == "/slow":
@@ -37,9 +39,11 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
 
 class Running:
     let_go = threading.Event()
+    states: ClassVar[list[dict[str, Any]]] = []
 
     def __init__(self, drain_s: float) -> None:
         Running.let_go.clear()
+        Running.states.clear()
         self.clients: list[socket.socket] = []
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.address = self.listening.getsockname()
@@ -69,6 +73,15 @@ class Running:
         assert not self.thread.is_alive()
 
 
+def test_systemd_is_told_when_requests_are_answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        systemd.settimeout(10)
+        Running(10).close()
+        assert systemd.recv(100) == b"READY=1"
+
+
 @pytest.fixture
 def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
     monkeypatch.setattr(serve, "LINGER_S", 0.3)
@@ -86,6 +99,14 @@ def whole(connection: socket.socket) -> bytes:
         assert block, read
         read += block
     return read
+
+
+def test_process_that_drains_says_so_to_requests_that_still_come(running: Running) -> None:
+    kept = running.connect()
+    running.end()
+    kept.sendall(REQUEST)
+    whole(kept)
+    assert Running.states == [{"draining": True}]
 
 
 def test_kept_connection_is_answered_once_more_and_told_to_close(running: Running) -> None:

@@ -23,7 +23,7 @@ from accounts.key_options import KeyOptions
 from accounts.models import ApiKey
 from accounts.selectors import plans
 from accounts.services import audit, names
-from anex.core import clock
+from anex.core import clock, log_ids
 from anex.core.actors import Actor
 from anex.core.errors import (
     Conflict,
@@ -149,6 +149,7 @@ def authenticate(header: str | None) -> Caller:
         _touch(key, now)
     except OperationalError as error:
         raise Unavailable("The API key could not be checked just now. Try again.", retry_after=1) from error
+    log_ids.add(organization=key.organization_id)
     models = None if key.allowed_models is None else frozenset(key.allowed_models)
     return Caller(key.pk, key.organization_id, frozenset(key.scopes), models, plans.read(key))
 

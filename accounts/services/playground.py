@@ -33,7 +33,10 @@ def open(*, organization_id: UUID, user_id: int) -> NewKey:
     if membership is None:
         raise Forbidden("You are not in this organization any more.")
     actor, now = Actor("user", str(user_id)), clock.now()
-    key = _of(user_id).filter(organization_id=organization_id).first()
+    theirs = _of(user_id).filter(organization_id=organization_id)
+    # One that staff revoked is over, and from then on listed like any other that is.
+    theirs.filter(revoked_at__isnull=False).update(for_playground=False)
+    key = theirs.first()
     if key is None:
         made = keys.create(
             organization_id=organization_id,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anex.cli import approving, chatting, jobs, models, results, signing_in, spending, submitting
+from anex.cli import approving, chatting, doctoring, jobs, models, results, signing_in, spending, submitting
 from anex.cli.client import version
 from anex.cli.failures import Failure
 from anex.cli.options import AsJson
@@ -39,6 +39,7 @@ for command in (
     results.download,
     chatting.chat,
     spending.usage,
+    doctoring.doctor,
 ):
     app.command()(command)
 

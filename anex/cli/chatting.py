@@ -120,7 +120,10 @@ def _chunks(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
             continue
         if data.strip() == "[DONE]":
             return
-        chunk = json.loads(data)
+        try:
+            chunk = json.loads(data)
+        except ValueError:
+            break
         if error := chunk.get("error"):
             raise of_status(int(error.get("status") or 500), str(error.get("message")), error.get("code"))
         yield chunk

@@ -34,7 +34,8 @@ class Client:
         self.attempts = ATTEMPTS
         headers = {"Authorization": f"Bearer {account.key}", "User-Agent": f"anex-cli/{version()}"}
         try:
-            self._http = httpx.Client(base_url=account.url, headers=headers, timeout=60)
+            with reached(account.url):
+                self._http = httpx.Client(base_url=account.url, headers=headers, timeout=60)
         except UnicodeEncodeError:
             raise Failure("The key holds letters that no key has.", exit_status=Exit.NO_KEY) from None
 
@@ -49,21 +50,22 @@ class Client:
     def get(self, path: str, **query: Any) -> Any:
         """What a GET answers; repeated through faults that pass."""
         given = {name: value for name, value in query.items() if value is not None}
-        return self._send("GET", path, repeat=True, params=given).json()
+        return document(self._send("GET", path, repeat=True, params=given))
 
     def create(self, path: str, body: dict[str, Any]) -> Any:
         """What a POST that makes something answers; its idempotency key lets it be repeated."""
-        return self._send("POST", path, repeat=True, json=body, headers={"Idempotency-Key": str(uuid4())}).json()
+        once = {"Idempotency-Key": str(uuid4())}
+        return document(self._send("POST", path, repeat=True, json=body, headers=once))
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         """What a POST answers; repeated only where the server never had it."""
-        return self._send("POST", path, repeat=False, json=body).json()
+        return document(self._send("POST", path, repeat=False, json=body))
 
     @contextmanager
     def streaming(self, path: str, body: dict[str, Any]) -> Iterator[Iterator[str]]:
         """The lines of a streamed answer."""
         with self._reached(), self._http.stream("POST", path, json=body, timeout=_ANSWER) as answer:
-            if answer.status_code >= 400:
+            if answer.status_code >= 300:
                 answer.read()
                 raise refusal(answer)
             yield answer.iter_lines()
@@ -80,7 +82,7 @@ class Client:
                     raise
                 wait(attempt, None, failure.message, self._told)
                 continue
-            if answer.status_code < 400:
+            if answer.status_code < 300:
                 return answer
             if last or not repeat or answer.status_code not in _PASSING or _is_final(answer):
                 raise refusal(answer)
@@ -91,6 +93,17 @@ class Client:
     def _reached(self) -> Iterator[None]:
         with reached(self.url):
             yield
+
+
+def document(answer: httpx.Response) -> Any:
+    """The JSON object of an answer. Raises Failure where something else than an Anex server answers."""
+    try:
+        found = answer.json()
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise Failure(f"{answer.request.url.host} does not answer as an Anex server does. Is its address right?")
+    return found
 
 
 def wait(attempt: int, asked: str | None, why: str, told: Told) -> None:
@@ -116,8 +129,10 @@ def reached(url: str) -> Iterator[None]:
 
 
 def refusal(answer: httpx.Response) -> Failure:
-    """What an answer of 400 and more says; it has been read."""
+    """What an answer of 300 and more says; it has been read. No redirect is followed: the key is for one server."""
     message, code = _sentence(answer)
+    if answer.is_redirect:
+        message = f"{answer.request.url.host} sends on to {answer.headers.get('Location')}. Set ANEX_BASE_URL to that."
     if not message:
         message = f"{answer.request.url.host} answered {answer.status_code} {answer.reason_phrase}."
     if answer.status_code == 421 and (api := _field(answer, "api")):

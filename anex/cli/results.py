@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Annotated, Any, Final
+from uuid import UUID
 
 import httpx
 import typer
@@ -46,7 +47,12 @@ def download(job: JobId, output: Target = None, force: Force = False, as_json: A
 
 
 def _link(client: Client, job: str) -> dict[str, Any]:
+    """Where the result is. What the server calls the job becomes a file's name, so it must be an id and no path."""
     link: dict[str, Any] = client.get(f"/batch/v1/jobs/{job}/result")
+    try:
+        UUID(link["id"])
+    except ValueError:
+        raise Failure("The server does not name the job by an id. Nothing was downloaded.") from None
     return link
 
 
@@ -89,7 +95,7 @@ def _append(url: str, part: Path, begun: int) -> int:
                 return begun
             part.unlink()
             raise Failure("The part that was here is not of this file.", exit_status=Exit.TRY_LATER)
-        if answer.status_code >= 400:
+        if answer.status_code >= 300:
             answer.read()
             raise refusal(answer)
         going_on = answer.status_code == 206
@@ -109,7 +115,10 @@ def _append(url: str, part: Path, begun: int) -> int:
 
 
 def _total(answer: httpx.Response, begun: int) -> int:
-    return begun + int(answer.headers["Content-Length"])
+    length = answer.headers.get("Content-Length", "")
+    if not length.isdecimal():
+        raise Failure(f"{answer.request.url.host} does not say how long the file is. Nothing was downloaded.")
+    return begun + int(length)
 
 
 def _length(url: str) -> int:

@@ -31,13 +31,19 @@ from rich.text import Text
 from anex.cli.failures import Failure
 
 _WIDE: Final = 240
-# Control characters but tab and line feed, and the marks that turn the direction of text around.
-_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Control characters but tab and line feed, the marks that turn the direction of text around, and halves of characters.
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def plain(text: object) -> str:
     """A text that only prints."""
     return _CONTROLS.sub("", str(text))
+
+
+def document(value: Any) -> str:
+    """JSON that only prints: what `plain` leaves out is escaped here, so that a program reads all of it."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _width() -> int | None:
@@ -58,11 +64,11 @@ class Screen:
         """A message for the person."""
         self.told.print(plain(text), soft_wrap=True)
 
-    def answer(self, document: Any, shown: "Table | str") -> None:
+    def answer(self, found: Any, shown: "Table | str") -> None:
         """What the command was asked for: the document with --json, else what is shown."""
         self.answered = True
         if self.as_json:
-            print(json.dumps(document, indent=2, ensure_ascii=False))
+            print(document(found))
         elif isinstance(shown, Table):
             self.out.print(shown)
         else:
@@ -78,7 +84,7 @@ class Screen:
         self.tell(f"anex: {failure.message}")
         if self.as_json and not self.answered:
             error = {"message": failure.message, "status": failure.status, "code": failure.code}
-            print(json.dumps({"error": error}, indent=2, ensure_ascii=False))
+            print(document({"error": error}))
 
     @contextmanager
     def transfer(self, what: str, total: int | None, done: int = 0) -> Iterator["Bar"]:
@@ -103,7 +109,7 @@ class Bar:
 
     def __init__(self, progress: Progress, what: str, total: int | None, done: int = 0) -> None:
         self._progress = progress
-        self._task = progress.add_task(what, total=total, completed=done)
+        self._task = progress.add_task(plain(what), total=total, completed=done)
 
     def advance(self, count: int) -> None:
         """So much more is done."""

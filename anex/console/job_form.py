@@ -1,8 +1,8 @@
 """The form of a new job. What fits a model is the submission's to judge; here only what a browser can send."""
 
-import json
 from typing import Any, Final
 
+import orjson
 from django import forms
 
 from anex.console.offers import Offer
@@ -66,6 +66,7 @@ class JobForm(forms.Form):
     reasoning_budget = forms.IntegerField(
         required=False,
         min_value=0,
+        max_value=MAX_OUTPUT_TOKENS,
         label="Thinking at most, in tokens",
         help_text="Empty: estimated. 0: no limit but that of the answer.",
     )
@@ -109,8 +110,8 @@ class JobForm(forms.Form):
         """A schema, or a whole response_format, as the API takes it; None for nothing."""
         text = self.cleaned_data["response_format"].strip()
         try:
-            return _as_format(json.loads(text)) if text else None
-        except ValueError:
+            return _as_format(orjson.loads(text)) if text else None
+        except orjson.JSONDecodeError:
             raise forms.ValidationError("This is not valid JSON.") from None
 
     def row_options(self) -> RowOptions:

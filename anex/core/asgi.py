@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 from typing import Any
-from uuid import uuid4
 
+from anex.core import log_ids
 from anex.core.retrying import Headers
 
 Scope = dict[str, Any]
@@ -23,7 +23,7 @@ class Exchange:
         self.scope = scope
         self.receive = receive
         self.send = send
-        self.request_id = uuid4().hex
+        self.request_id = log_ids.request_id()
         self.notes: Headers = []
         self.answered = False
 

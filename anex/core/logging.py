@@ -1,29 +1,74 @@
-"""Log lines without secrets: whatever looks like a key or a one-time link is masked, tracebacks included."""
+"""Log lines with the ids of what they are about and without secrets: whatever looks like a key or a one-time link is
+masked, tracebacks included, and so is what Postgres quotes of a row. Nobody's text begins a line of its own.
+"""
 
 import logging
 import re
+from datetime import UTC, datetime
+from typing import Any
 
-# An API key keeps its id, which names it; a link keeps the page it leads to.
+import orjson
+
+from anex.core import log_ids
+
+# What is looked for first, in small letters, since most lines hold nothing of the kind. An API key keeps its id, which
+# names it; a link keeps the page it leads to.
 _SECRETS = (
-    (re.compile(r"\b(sk-[A-Za-z0-9]{12})[A-Za-z0-9]{40}\b"), r"\1…"),
-    (re.compile(r"\b(whsec_)[A-Za-z0-9+/=_-]+"), r"\1…"),
+    ("sk-", re.compile(r"\b(sk-[A-Za-z0-9]{12})[A-Za-z0-9]{40}\b"), r"\1…"),
+    ("whsec_", re.compile(r"\b(whsec_)[A-Za-z0-9+/=_-]+"), r"\1…"),
     # What makes a link to a file one that works (S3: presigned URLs, and forms).
-    (re.compile(r"(x-amz-(?:signature|security-token)(?:=|%3D))[^\s&\"']+", re.IGNORECASE), r"\1…"),
-    (re.compile(r"(/invitations/)[^\s/\"'?]{20,}(?![^\s\"'?]*/)"), r"\1…"),
-    (re.compile(r"(/accounts/(?:password/reset/key|confirm-email)/)[^\s/\"'?]+"), r"\1…"),
+    ("x-amz-s", re.compile(r"(x-amz-(?:signature|security-token)(?:=|%3D))[^\s&\"']+", re.IGNORECASE), r"\1…"),
+    ("/invitations/", re.compile(r"(/invitations/)[^\s/\"'?]{20,}(?![^\s\"'?]*/)"), r"\1…"),
+    ("/accounts/", re.compile(r"(/accounts/(?:password/reset/key|confirm-email)/)[^\s/\"'?]+"), r"\1…"),
+    ("detail:", re.compile(r"^(DETAIL:).*$", re.MULTILINE), r"\1 …"),
 )
+_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class RedactingFormatter(logging.Formatter):
-    """The formatter of every handler (see settings)."""
+    """Lines for people: the ids stand behind the message."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        """The line without its traceback."""
+        about = "".join(f" {name}={value}" for name, value in log_ids.current().items())
+        return _CONTROLS.sub(_escaped, super().formatMessage(record) + about)
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, masked."""
         return redact(super().format(record))
 
 
+class JsonFormatter(logging.Formatter):
+    """Lines for programs: one JSON object each, with `request`, `organization`, `job` and `task` where they are known.
+
+    What a line has in `facts` (a dict, given as `extra`) stands beside them.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The object, masked."""
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": redact(record.getMessage()),
+            **log_ids.current(),
+            "process": record.process,
+        }
+        for name, value in getattr(record, "facts", {}).items():
+            line[name] = redact(value) if isinstance(value, str) else value
+        if record.exc_info:
+            line["exception"] = redact(self.formatException(record.exc_info))
+        return orjson.dumps(line, default=str).decode()
+
+
 def redact(text: str) -> str:
     """The text with every secret masked."""
-    for pattern, mask in _SECRETS:
-        text = pattern.sub(mask, text)
+    small = text.lower()
+    for sign, pattern, mask in _SECRETS:
+        if sign in small:
+            text = pattern.sub(mask, text)
     return text
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()

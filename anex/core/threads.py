@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from typing import Any, TypeVar
 
@@ -25,7 +26,7 @@ class Threads:
         Unavailable (503) where the database does not answer it.
         """
         call = partial(function, *arguments, **named)
-        return await asyncio.get_running_loop().run_in_executor(self._pool, _run, call)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, _run, call)
 
 
 def _run(call: Callable[[], R]) -> R:

@@ -22,6 +22,7 @@ from anex.demo.rows import Row
 _SHOWN_ANSWERS = 5
 _ANSWER_WIDTH = 160
 _MOST_COLUMNS = 110
+_QUESTION = "Name three rivers in Europe."
 Show = Callable[[dict[str, Any]], None]
 
 
@@ -150,7 +151,9 @@ class Screen:
         counts = ", ".join(f"{count} {choice}" for choice, count in Counter(answers).most_common())
         self.fact("decided", f"what each is about: {escape(counts)}, {_money(job['charge_cents'])}")
 
-    def invitation(self, *, url: str, email: str, password: str, key: str, job_id: str, state: Path) -> None:
+    def invitation(
+        self, *, url: str, email: str, password: str, key: str, job_id: str, model_id: str, state: Path
+    ) -> None:
         """Where a person goes from here."""
         table = Table.grid(padding=(0, 2))
         table.add_column(style="cyan", no_wrap=True)
@@ -166,8 +169,14 @@ class Screen:
         self.console.print(
             f"curl -H 'Authorization: Bearer {key}' {url}/batch/v1/jobs/{job_id}", soft_wrap=True, markup=False
         )
+        self.heading("With the command anex")
+        self.console.print(
+            f"ANEX_BASE_URL={url} ANEX_API_KEY={key} .venv/bin/anex chat -m {model_id} '{_QUESTION}'",
+            soft_wrap=True,
+            markup=False,
+        )
         self.heading("With openai-python")
-        self.console.print(_snippet(url, key, job_id), soft_wrap=True, markup=False)
+        self.console.print(_snippet(url, key, model_id), soft_wrap=True, markup=False)
 
     def staying(self) -> None:
         """The demo keeps running."""
@@ -202,9 +211,10 @@ def _money(cents: int) -> str:
     return f"${cents // 100:,}.{cents % 100:02d}"
 
 
-def _snippet(url: str, key: str, job_id: str) -> str:
+def _snippet(url: str, key: str, model_id: str) -> str:
     return textwrap.dedent(f"""\
         from openai import OpenAI
 
-        client = OpenAI(base_url="{url}/batch/v1", api_key="{key}")
-        print(client.get("/jobs/{job_id}/result", cast_to=object))""")
+        client = OpenAI(base_url="{url}/v1", api_key="{key}")
+        messages = [{{"role": "user", "content": "{_QUESTION}"}}]
+        print(client.chat.completions.create(model="{model_id}", messages=messages).choices[0].message.content)""")

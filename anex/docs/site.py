@@ -1,9 +1,10 @@
 """What only an operator can say: terms, privacy, support, a blog, publishers' figures, where servers stand.
 
 Files of the folder ANEX_SITE_DIR, read anew whenever somebody asks. Where one is missing the page says so and invents
-nothing.
+nothing; one that cannot be read is as missing, and named in the log.
 """
 
+import logging
 import re
 from dataclasses import dataclass
 from datetime import date
@@ -15,6 +16,8 @@ from django.conf import settings
 
 from anex.docs import library
 from anex.docs.library import Document
+
+log = logging.getLogger(__name__)
 
 # Pages of the operator's: their path, title, and what is missing without the file.
 PAGES: Final = {
@@ -96,8 +99,12 @@ def _read(name: str) -> tuple[Head, str] | None:
     folder = _folder()
     if folder is None or not (path := folder / name).is_file():
         return None
-    head, text = library.split(path.read_text(encoding="utf-8"))
-    return msgspec.yaml.decode(head, type=Head) if head else Head(), text
+    try:
+        head, text = library.split(path.read_text(encoding="utf-8"))
+        return msgspec.yaml.decode(head, type=Head) if head else Head(), text
+    except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
+        log.error("the site's file %s cannot be read: %s", name, error)
+        return None
 
 
 def _folder() -> Path | None:

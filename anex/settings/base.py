@@ -37,6 +37,7 @@ INSTALLED_APPS = [
     "jobs",
     "realtime",
     "anex.console",
+    "anex.backups",
 ]
 
 MIDDLEWARE = [
@@ -238,14 +239,15 @@ ANEX_ENGINE_OPTIONS = env.str("ANEX_ENGINE_OPTIONS", default="")
 # What reads /metrics presents it as a bearer token; without one there is no such page.
 ANEX_METRICS_TOKEN = env.str("ANEX_METRICS_TOKEN", default="")
 
-LOGGING = {
+LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
             "()": "anex.core.logging.RedactingFormatter",
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
-        }
+        },
+        "json": {"()": "anex.core.logging.JsonFormatter"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.str("ANEX_LOG_LEVEL", default="INFO")},

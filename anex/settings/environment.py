@@ -4,7 +4,14 @@ from pathlib import Path
 
 import environ
 
+from anex.core.variables import variables
+
 BASE_DIR = Path(__file__).resolve().parents[2]
 VAR_DIR = BASE_DIR / "var"
 
-env = environ.Env()
+
+class _Environment(environ.Env):
+    ENVIRON = variables
+
+
+env = _Environment()

@@ -17,10 +17,16 @@ SECRET_KEY = env.str("SECRET_KEY")
 if len(SECRET_KEY) < 50:
     raise ImproperlyConfigured("SECRET_KEY must have at least 50 characters.")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS")
+if "*" in ALLOWED_HOSTS:
+    raise ImproperlyConfigured(
+        "ALLOWED_HOSTS must name hosts: links in mails are made of what a request says its host is."
+    )
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 ANEX_PUBLIC_URL = env.str("ANEX_PUBLIC_URL")
 DATABASES = {"default": database(env.db_url("DATABASE_URL"))}
 CELERY_BROKER_URL = env.str("REDIS_URL")
+
+LOGGING["handlers"]["console"]["formatter"] = "json"
 
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")

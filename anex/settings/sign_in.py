@@ -30,7 +30,16 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
 
 # Failed attempts and used codes are counted here: in Postgres, so that every process sees them and none needs Redis.
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "accounts_cache"}}
+# So many at once that nobody drives the counter of an account out of it with others.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "accounts_cache",
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    }
+}
+# Failed attempts by address, and by account from wherever; guesses of a second factor have a limit of their own.
+ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key"}
 
 # Signing in with a Google or GitHub account is off until its client is configured.
 _PROVIDERS: dict[str, dict[str, Any]] = {

@@ -106,6 +106,7 @@ async def _show(platform: Platform, screen: Screen) -> bool:
         password=account["password"],
         key=account["key"],
         job_id=job_id,
+        model_id=MODEL,
         state=platform.state.directory,
     )
     return True

@@ -1,6 +1,7 @@
 """Automatic top-ups: a saved payment method is charged when what is available falls below a threshold.
 
-Off until a person turns it on; a declined charge turns it off again.
+Off until a person turns it on; a declined charge turns it off again. An organization that is suspended, perhaps for a
+disputed payment, is not charged.
 """
 
 import logging
@@ -8,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from accounts.services import audit
 from anex.core.actors import Actor, system
@@ -26,6 +28,7 @@ _ACTOR = system("auto_topup")
 MAX_CAP_CENTS = 10_000_000
 # For how long a charge may be asked for again; gateways know an idempotency key for a day.
 ASKED_FOR = timedelta(hours=20)
+_TURNED_OFF = "Automatic top-ups were turned off before the payment service answered."
 
 
 @transaction.atomic
@@ -34,6 +37,7 @@ def configure(
 ) -> None:
     """Set when to top up and by how much. `monthly_cap_cents` bounds a calendar month in UTC.
 
+    Turned off, a charge that is under way is not asked for again; if it was made by then, its event books it.
     Conflict without a saved payment method, InvalidRequest for amounts that make no sense.
     """
     row = AutoTopup.objects.select_for_update().filter(organization_id=organization_id).first()
@@ -47,6 +51,8 @@ def configure(
             raise InvalidRequest("The monthly cap must be at least one top-up.", param="monthly_cap")
         row.threshold_cents, row.cents, row.monthly_cap_cents = threshold_cents, cents, monthly_cap_cents
         row.failure = ""
+    else:
+        _under_way(organization_id).update(state=Topup.State.FAILED, failure=_TURNED_OFF)
     row.enabled = enabled
     row.save()
     _record(row, actor)
@@ -55,9 +61,12 @@ def configure(
 @transaction.atomic
 def forget_method(*, organization_id: UUID, actor: Actor) -> None:
     """Forget the saved payment method, and the rule for charging it; Conflict while it is being charged."""
-    if Topup.objects.filter(organization_id=organization_id, automatic=True, state=Topup.State.OPEN).exists():
-        raise Conflict("The payment method is being charged just now. Try again in a minute.")
-    AutoTopup.objects.select_for_update().filter(organization_id=organization_id).delete()
+    # Locked first: no charge of it begins between the look and the end of it.
+    row = AutoTopup.objects.select_for_update().filter(organization_id=organization_id).first()
+    if _under_way(organization_id).exists():
+        raise Conflict("The payment method is being charged just now. Turn top-ups off, or try again in a minute.")
+    if row is not None:
+        row.delete()
     audit.record(organization_id=organization_id, actor=actor, action="credits.forget_payment_method")
 
 
@@ -77,8 +86,7 @@ def run(now: datetime) -> int:
     if gateway is None:
         return 0
     paid = 0
-    rows = AutoTopup.objects.filter(enabled=True, gateway=gateway.name)
-    for organization_id in rows.values_list("organization_id", flat=True):
+    for organization_id in list(_rules(gateway).values_list("organization_id", flat=True)):
         topup = _begin(organization_id, gateway, now)
         if topup:
             paid += _charge(topup, gateway)
@@ -88,14 +96,13 @@ def run(now: datetime) -> int:
 @transaction.atomic
 def _begin(organization_id: UUID, gateway: Gateway, now: datetime) -> Topup | None:
     """The top-up to charge: one that a killed process left under way, or a new one where the rule asks for it."""
-    row = AutoTopup.objects.select_for_update(skip_locked=True).filter(
-        organization_id=organization_id, enabled=True, gateway=gateway.name
-    ).first()  # fmt: skip
+    free = _rules(gateway).select_for_update(skip_locked=True, of=("self",))
+    row = free.filter(organization_id=organization_id).first()
     if row is None:
         return None
-    under_way = Topup.objects.filter(organization_id=organization_id, automatic=True, state=Topup.State.OPEN).first()
+    under_way = _under_way(organization_id).first()
     if under_way:
-        if now - under_way.created_at < ASKED_FOR:
+        if under_way.gateway == gateway.name and now - under_way.created_at < ASKED_FOR:
             return under_way
         _give_up(under_way)
         return None
@@ -110,6 +117,14 @@ def _begin(organization_id: UUID, gateway: Gateway, now: datetime) -> Topup | No
         automatic=True,
         created_by=str(_ACTOR),
     )
+
+
+def _rules(gateway: Gateway) -> QuerySet[AutoTopup]:
+    return AutoTopup.objects.filter(enabled=True, gateway=gateway.name, organization__suspended_at=None)
+
+
+def _under_way(organization_id: UUID) -> QuerySet[Topup]:
+    return Topup.objects.filter(organization_id=organization_id, automatic=True, state=Topup.State.OPEN)
 
 
 def month_of(moment: datetime) -> datetime:

@@ -5,7 +5,6 @@ worker started for itself is registered, and marked as its own: rows of jobs com
 """
 
 import logging
-import os
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -13,12 +12,14 @@ from datetime import timedelta
 from typing import Literal, get_args
 from urllib.parse import urlsplit
 
+from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from anex.core.actors import Actor
 from anex.core.errors import InvalidRequest, NotFound, Unavailable
+from anex.core.variables import variables
 from inference.models import Backend
 
 logger = logging.getLogger(__name__)
@@ -250,8 +251,15 @@ def _named(model_id: str, base_url: str, region: str) -> QuerySet[Backend]:
     return rows.filter(region=region) if region else rows
 
 
+def _key(variable: str) -> str:
+    try:
+        return str(variables.get(variable, ""))
+    except ImproperlyConfigured:
+        return ""
+
+
 def _server(row: Backend) -> Server | None:
-    key = os.environ.get(row.credential_env, "") if row.credential_env else ""
+    key = _key(row.credential_env)
     if row.credential_env and not key:
         logger.warning("%s is left out: %s is not set in this process", row, row.credential_env)
         return None

@@ -85,6 +85,6 @@ def command(executable: str, launch: Launch) -> list[str]:
 
 def environment(launch: Launch, given: Mapping[str, str]) -> dict[str, str]:
     """The child's environment: what GPU software reads, no telemetry, no downloads unless the operator allows them."""
-    passed = {name: value for name, value in given.items() if name.startswith(_PASSED_ON)}
+    passed = {name: given[name] for name in given if name.startswith(_PASSED_ON)}
     key = {"VLLM_API_KEY": given[launch.credential_env]} if launch.credential_env else {}
     return {"HF_HUB_OFFLINE": "1", **passed, **key, "VLLM_NO_USAGE_STATS": "1"}

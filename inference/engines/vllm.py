@@ -22,6 +22,7 @@ from django import db
 from anex.core import actors, clock
 from anex.core.errors import Unavailable
 from anex.core.process import die_with_parent
+from anex.core.variables import variables
 from inference.backends import registry
 from inference.engines import launch as launching
 from inference.engines.launch import Launch
@@ -58,7 +59,7 @@ class Vllm:
         """Rows of jobs come to a worker's own server from that worker alone.
 
         Raises InvalidRequest or Unavailable where the server could not be started or registered."""
-        launching.check(launch, os.environ)
+        launching.check(launch, variables)
         registry.check(
             base_url=launch.base_url,
             region=launch.region,
@@ -102,7 +103,7 @@ class Vllm:
     def _start(self) -> subprocess.Popen[bytes]:
         child = subprocess.Popen(
             self._command,
-            env=launching.environment(self._launch, os.environ),
+            env=launching.environment(self._launch, variables),
             stdin=subprocess.DEVNULL,
             start_new_session=True,
             preexec_fn=die_with_parent(signal.SIGTERM),

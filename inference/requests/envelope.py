@@ -55,6 +55,15 @@ def decode_line(line: bytes) -> dict[str, Any]:
     return request
 
 
+def named_id(line: bytes) -> str | None:
+    """The custom_id of a line, whatever else is wrong with it; None where it has none."""
+    try:
+        custom_id = decode_line(line).get("custom_id")
+    except RowError:
+        return None
+    return custom_id if type(custom_id) is str and custom_id else None
+
+
 def is_shallow(line: bytes, request: object) -> bool:
     """Whether what a line holds can be written again."""
     if len(line) > 2 * _SURELY_SHALLOW and line.count(b"[") + line.count(b"{") > _SURELY_SHALLOW:

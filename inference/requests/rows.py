@@ -13,10 +13,21 @@ from inference.requests import chat, decision_answers, decisions, embeddings, pr
 from inference.requests.chat import ChatRow
 from inference.requests.decisions import DecisionRow
 from inference.requests.embeddings import EmbeddingRow
-from inference.requests.envelope import PATHS, URLS, open_line
+from inference.requests.envelope import PATHS, URLS, named_id, open_line
 from inference.requests.options import RowOptions
 
-__all__ = ["PATHS", "ChatRow", "DecisionRow", "EmbeddingRow", "Row", "RowError", "RowOptions", "parse", "upstream_body"]
+__all__ = [
+    "PATHS",
+    "ChatRow",
+    "DecisionRow",
+    "EmbeddingRow",
+    "Row",
+    "RowError",
+    "RowOptions",
+    "named_id",
+    "parse",
+    "upstream_body",
+]
 
 Row = ChatRow | EmbeddingRow | DecisionRow
 

@@ -158,6 +158,9 @@ class LineErrorSerializer(serializers.Serializer[Any]):
     line = serializers.IntegerField(allow_null=True)
     message = serializers.CharField()
     param = serializers.CharField(allow_null=True)
+    custom_id = serializers.CharField(
+        allow_null=True, help_text="The row's, where it could be read; of a very long one, how it begins."
+    )
 
 
 @extend_schema_serializer(deprecate_fields=["max_tokens"])

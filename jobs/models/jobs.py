@@ -148,6 +148,11 @@ class Job(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="job_pages"),
+            models.Index(
+                fields=["organization", "-finished_at"],
+                condition=models.Q(finished_at__isnull=False),
+                name="jobs_that_ended",
+            ),
             models.Index(fields=["status"]),
             models.Index(
                 fields=["data_expires_at"], condition=models.Q(data_deleted_at=None), name="jobs_whose_data_is_kept"

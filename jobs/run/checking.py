@@ -14,6 +14,7 @@ import numpy.typing as npt
 from anex.core.usage import Usage
 from inference import tokens
 from inference.media.probe import Patience
+from inference.refusals import shortened
 from inference.requests import rows as requests
 from inference.requests import typed
 from jobs.run.fitting import misfit, own_cap, taken
@@ -139,7 +140,7 @@ class _Checker:
                 rows.append(read(line))
             except requests.RowError as error:
                 is_blank = not line or line.isspace()
-                without_row[place] = None if is_blank else self._problem(place, error)
+                without_row[place] = None if is_blank else self._problem(place, error, requests.named_id(line))
         places = [place for place in batch if place not in without_row] if without_row else batch
         self._hash(rows, places, [place for place, problem in without_row.items() if problem], starts)
         problems = [problem for problem in without_row.values() if problem] + self._count(rows, places)
@@ -177,7 +178,7 @@ class _Checker:
 
     def _take(self, row: requests.Row, place: int, count: Count) -> Problem | None:
         if isinstance(count, requests.RowError):
-            return self._problem(place, count)
+            return self._problem(place, count, row.custom_id)
         found = self.found
         found.input_tokens += count.input_tokens
         found.longest_row_tokens = max(found.longest_row_tokens, taken(self._scope, row, count))
@@ -189,10 +190,11 @@ class _Checker:
 
     def _misfit(self, row: requests.Row, place: int, usage: Usage) -> Problem | None:
         error = misfit(self._scope, row, usage)
-        return self._problem(place, error) if error else None
+        return self._problem(place, error, row.custom_id) if error else None
 
-    def _problem(self, place: int, error: requests.RowError) -> Problem:
-        return Problem(error.code, self.found.lines + place + 1, error.message, error.param)
+    def _problem(self, place: int, error: requests.RowError, custom_id: str | None) -> Problem:
+        name = shortened(custom_id) if custom_id else None
+        return Problem(error.code, self.found.lines + place + 1, error.message, error.param, name)
 
 
 def _batches(sizes: Integers) -> Iterator[range]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from django.db import Error
 
+from anex.core import log_ids
 from anex.core.errors import Unavailable
 from jobs.run import ingests
 from jobs.run.claims import Interrupted
@@ -54,6 +55,7 @@ class Copier:
         self._copies.close()
 
     async def _run(self, found: IngestClaim, go_on: Callable[[], bool]) -> None:
+        log_ids.begin(input=found.input_id)
         try:
             await self._copies.call(ingests.run, found, go_on=go_on)
         except Interrupted:

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
 
-from anex.core import clock
+from anex.core import clock, log_ids
 from jobs.run import deliveries
 from jobs.run.deliveries import Claim, Outcome
 
@@ -86,6 +86,7 @@ class Deliverer:
 
 def _attempt(claim: Claim) -> Outcome | None:
     """Render and send; None where nothing is to be sent. A store that is slow holds up this delivery alone."""
+    log_ids.begin(webhook=claim.delivery_id)
     try:
         task = deliveries.prepare(claim)
     finally:

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
-from inference.refusals import quoted
+from inference.refusals import quoted, shortened
 from inference.requests import rows as requests
 from jobs.run.cutting import Cut
 from jobs.run.hashes import repeats
@@ -36,7 +36,7 @@ def find_duplicates(
                 continue
             if (earlier := ids.setdefault(custom_id, line)) != line:
                 message = f"custom_id {quoted(custom_id)} was already used on line {earlier}."
-                problems.append(Problem("duplicate_custom_id", line, message, "custom_id"))
+                problems.append(Problem("duplicate_custom_id", line, message, "custom_id", shortened(custom_id)))
         if len(problems) == MAX_PROBLEMS:
             break
     return problems

@@ -22,7 +22,7 @@ from inference.media.lengths import Hosted, Measured, measure
 from inference.media.parts import MediaPart
 from inference.media.probe import Patience
 from inference.media.rates import count_media
-from inference.refusals import RowError
+from inference.refusals import RowError, shortened
 from inference.requests import rows as requests
 from jobs.run import hosted
 from jobs.run.claims import Claim, Interrupted
@@ -50,6 +50,7 @@ class _Clip:
 
     part: MediaPart
     line: int
+    custom_id: str
     times: int = 0
 
 
@@ -62,8 +63,10 @@ def refine(claim: Claim, context: Context, checked: Checked, cuts: Sequence[Cut]
         return
     clips = _clips(context, cuts, go_on)
     answers = _ask_all(list(clips.values()), go_on)
-    refused = [(clip.line, answer) for clip, answer in answers if isinstance(answer, RowError)]
-    checked.problems += [Problem(error.code, line, error.message, error.param) for line, error in refused]
+    refused = [(clip, answer) for clip, answer in answers if isinstance(answer, RowError)]
+    checked.problems += [
+        Problem(error.code, clip.line, error.message, error.param, shortened(clip.custom_id)) for clip, error in refused
+    ]
     if refused:
         return
     lengths: dict[str, Measured] = {}
@@ -80,13 +83,13 @@ def _clips(context: Context, cuts: Sequence[Cut], go_on: Callable[[], bool]) -> 
     """The first clips that hosts may be asked about, and how often each is named in all of the file."""
     clips: dict[str, _Clip] = {}
     heads = 0
-    for line, part in _hosted_parts(context, cuts, go_on):
+    for line, custom_id, part in _hosted_parts(context, cuts, go_on):
         name = hosted.name_of(part)
         if (clip := clips.get(name)) is None:
             heads += part.format is None
             if len(clips) == MOST_CLIPS or (part.format is None and heads > MOST_HEADS):
                 continue
-            clip = clips[name] = _Clip(part, line)
+            clip = clips[name] = _Clip(part, line, custom_id)
         # The price of a clip whose length is declared is final; a host is asked for its type alone.
         clip.times += part.declared_ms is None
         if part.declared_ms is None:
@@ -94,8 +97,10 @@ def _clips(context: Context, cuts: Sequence[Cut], go_on: Callable[[], bool]) -> 
     return {name: clip for name, clip in clips.items() if clip.times or clip.part.format is None}
 
 
-def _hosted_parts(context: Context, cuts: Sequence[Cut], go_on: Callable[[], bool]) -> Iterator[tuple[int, MediaPart]]:
-    """The clips on hosts in the order of the file, each with the number of its line."""
+def _hosted_parts(
+    context: Context, cuts: Sequence[Cut], go_on: Callable[[], bool]
+) -> Iterator[tuple[int, str, MediaPart]]:
+    """The clips on hosts in the order of the file, each with the number of its line and the custom_id of its row."""
     for cut in cuts:
         if not go_on():
             raise Interrupted
@@ -106,7 +111,7 @@ def _hosted_parts(context: Context, cuts: Sequence[Cut], go_on: Callable[[], boo
             row = requests.parse(line.text, model=context.model, options=context.options)
             for part in requests.media_of(row):
                 if part.url is not None and part.modality != "image":
-                    yield cut.line + line.number - 1, part
+                    yield cut.line + line.number - 1, row.custom_id, part
 
 
 def _ask_all(clips: list[_Clip], go_on: Callable[[], bool]) -> list[tuple[_Clip, Measured | RowError | None]]:

@@ -16,7 +16,7 @@ from uuid import UUID
 import uvloop
 from django.db import Error
 
-from anex.core import clock
+from anex.core import clock, log_ids
 from anex.core.errors import Unavailable
 from inference import catalogue
 from inference.backends import registry
@@ -240,6 +240,7 @@ class Pump:
             task.add_done_callback(partial(self._end, self._controls))
 
     async def _run_control(self, found: Claim, lease: Lease) -> None:
+        log_ids.begin(organization=found.organization_id, job=found.job_id)
         try:
             await self._threads.call(run_control, found, go_on=lambda: lease.valid() and not self._stopping)
         except (Unavailable, Interrupted, Error) as error:
@@ -285,6 +286,7 @@ class Pump:
         task.add_done_callback(partial(self._end, self._runs))
 
     async def _run_chunk(self, run: ChunkRun, lease: Lease) -> None:
+        log_ids.begin(organization=run.claim.organization_id, job=run.claim.job_id)
         try:
             await run.run()
             if run.finished:

@@ -1,5 +1,6 @@
 """A result line as people read it: what names the row, how it ended, and the first words of its answer. Pure."""
 
+import json
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -11,6 +12,8 @@ State = Literal["answered", "cut off", "refused", "failed"]
 PREVIEW_CHARACTERS: Final = 300
 WHOLE_CHARACTERS: Final = 64 * 1024
 _FIRST_NUMBERS: Final = 4
+# Values of what is indented: those that nest deeply become hundreds of times their size.
+_MOST_INDENTED: Final = 50_000
 
 
 class _Line(msgspec.Struct):
@@ -65,11 +68,14 @@ def is_about(line: bytes, *, custom_id: str) -> bool:
 
 
 def pretty(line: bytes) -> Text:
-    """JSON with indents; what is no JSON as it is."""
+    """JSON with indents; what is no JSON, or of very many values, as it is."""
     try:
-        return cut(orjson.dumps(orjson.loads(line), option=orjson.OPT_INDENT_2).decode())
+        if sum(map(line.count, (b",", b":", b"[", b"{"))) <= _MOST_INDENTED:
+            return cut(orjson.dumps(orjson.loads(line), option=orjson.OPT_INDENT_2).decode())
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
-        return cut(line.decode(errors="replace"))
+        pass
+    # A character has at most four bytes.
+    return cut(line[: 4 * (WHOLE_CHARACTERS + 1)].decode(errors="replace"))
 
 
 def cut(text: str) -> Text:
@@ -106,23 +112,26 @@ def _message(message: object) -> str:
 
 
 def _vector(vector: object) -> str:
-    if not isinstance(vector, list):
-        return str(vector)
+    if not isinstance(vector, list) or not all(map(_is_number, vector[:_FIRST_NUMBERS])):
+        return vector if isinstance(vector, str) else _json(vector)
     first = ", ".join(f"{number:.4f}" for number in vector[:_FIRST_NUMBERS])
     return f"{len(vector):,} numbers: {first}{', …' if len(vector) > _FIRST_NUMBERS else ''}"
 
 
 def _decision(found: object) -> str:
-    told = found if isinstance(found, dict) else {}
-    match told.get("type"):
-        case "noul":
-            return f"{'yes' if (yes := told.get('noul') or 0) >= 0.5 else 'no'} ({max(yes, 1 - yes):.0%})"
-        case "choice":
-            return f"{told.get('choice')} ({told.get('answer_confidence') or 0:.0%})"
-        case "score":
-            return f"{told.get('score') or 0:.2f}"
+    match found:
+        case {"type": "noul", "noul": float() | int() as yes}:
+            return f"{'yes' if yes >= 0.5 else 'no'} ({max(yes, 1 - yes):.0%})"
+        case {"type": "choice", "choice": str() as chosen, "answer_confidence": float() | int() as sure}:
+            return f"{chosen} ({sure:.0%})"
+        case {"type": "score", "score": float() | int() as score}:
+            return f"{score:.2f}"
         case _:
             return _json(found)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float)
 
 
 def _items(body: dict[str, Any] | None, name: str) -> list[dict[str, Any]]:
@@ -131,7 +140,8 @@ def _items(body: dict[str, Any] | None, name: str) -> list[dict[str, Any]]:
 
 
 def _json(value: object) -> str:
-    return orjson.dumps(value).decode()
+    """Whole numbers of any size included."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _cut(text: str, characters: int) -> str:

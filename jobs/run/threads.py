@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from math import inf
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -39,7 +40,7 @@ class Threads:
                 self._own.trusted_until = -inf
                 raise
 
-        return await asyncio.get_running_loop().run_in_executor(self._pool, run)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, run)
 
     def close(self) -> None:
         """Wait for what runs, then end the threads and their connections; once the event loop has ended."""

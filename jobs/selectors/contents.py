@@ -18,12 +18,16 @@ from jobs.storage.interface import ObjectMissing
 
 
 class LineError(msgspec.Struct, frozen=True):
-    """A refused line of the input; `line` counts from 1 and is null when the file as a whole is refused."""
+    """A refused line of the input; `line` counts from 1 and is null when the file as a whole is refused.
+
+    `custom_id` names its row, where that could be read; of a very long one, how it begins.
+    """
 
     code: str
     message: str
     line: int | None = None
     param: str | None = None
+    custom_id: str | None = None
 
 
 class Failure(msgspec.Struct, frozen=True):

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from django.db.models import F
-
 from jobs.lifecycle import TERMINAL, Status
 from jobs.models import Job
 from jobs.selectors import jobs
@@ -36,7 +34,7 @@ def overview(organization_id: UUID) -> Overview:
     """In as many queries whatever there is."""
     mine = Job.objects.filter(organization_id=organization_id)
     moving = list(mine.filter(status__in=_MOVING).order_by("-created_at")[:SHOWN])
-    ended = mine.filter(status__in=TERMINAL).order_by(F("finished_at").desc(nulls_last=True), "-created_at")[:SHOWN]
+    ended = mine.filter(finished_at__isnull=False).order_by("-finished_at")[:SHOWN]
     more = mine.filter(status__in=_MOVING).count() - len(moving) if len(moving) == SHOWN else 0
     progress = jobs.progress_of(moving)
     waiting = jobs.awaiting_approval(organization_id)

@@ -1,6 +1,6 @@
 // Shows <time datetime> in the reader's zone, with UTC on hover; the page itself carries UTC.
 
-const parts = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" };
+const parts = { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" };
 const thisYear = new Intl.DateTimeFormat(undefined, parts);
 const anyYear = new Intl.DateTimeFormat(undefined, { ...parts, year: "numeric" });
 

@@ -50,9 +50,11 @@ async function show() {
     .sort((left, right) => right.score - left.score)
     .slice(0, 8);
   const list = document.createElement("ul");
+  const nothing = document.createElement("p");
+  nothing.textContent = "Nothing found. Try fewer or other words.";
   list.append(...best.map((scored) => link(scored.entry)));
-  found.replaceChildren(list);
-  found.hidden = !best.length;
+  found.replaceChildren(best.length ? list : nothing);
+  found.hidden = false;
   count.textContent = best.length === 1 ? "1 section found" : `${best.length} sections found`;
   return undefined;
 }

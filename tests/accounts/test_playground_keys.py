@@ -66,6 +66,16 @@ def test_it_is_in_the_record_but_not_among_the_keys(acme, mary):
     assert AuditEvent.objects.get(action="key.create", target=hidden.pk).actor_id == str(mary.pk)
 
 
+def test_a_person_whose_key_staff_revoked_asks_for_another(acme, mary):
+    secret = opened(acme, mary)
+    former = ApiKey.objects.get(for_playground=True)
+    keys.revoke(organization_id=acme.pk, key_id=former.pk, actor=actor_of(mary), reason="leaked")
+    assert not works(secret)
+    assert works(opened(acme, mary))
+    assert not works(secret)
+    assert [key.pk for key in reads.page(acme.pk, revoked=True, size=9).keys] == [former.pk]
+
+
 def test_who_is_not_in_the_organization_gets_none_and_who_leaves_loses_it(acme, mary):
     secret = opened(acme, mary)
     other = make_organization("Globex")

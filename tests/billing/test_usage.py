@@ -2,13 +2,14 @@
 
 import csv
 import io
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from uuid import uuid4
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Sum
 from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
@@ -20,8 +21,9 @@ from anex.core.errors import NotFound
 from anex.core.money import NANO_PER_DOLLAR, cents_to_nano
 from anex.core.usage import Usage
 from billing import usage_chart
-from billing.models import Transfer, UsageRecord
+from billing.models import Transfer, UsageDay, UsageRecord
 from billing.services import holds, usage
+from billing.usage import FIGURES
 from billing.views import usage as page
 from tests.contract.described import judged
 from tests.factories import actor_of, grant_credits, make_key, make_organization, make_user
@@ -324,3 +326,33 @@ def test_stranger_signs_in_first(client, db):
 def test_unknown_surface_is_a_mistake_of_ours(acme):
     with pytest.raises(ValueError, match="no surface"):
         usage.record(source=str(uuid4()), surface="fax", model_id="m", actor=STAFF, requests=1, usage=Usage())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sums_by_day_are_those_of_the_records_whatever_is_settled_at_once_or_rolled_back():
+    organizations_of = [make_organization(name) for name in ("Acme", "Globex")]
+    for organization in organizations_of:
+        grant_credits(organization)
+    actors = [make_key(organization).caller.actor for organization in organizations_of]
+
+    def settle(number):
+        place = number % 2
+        try:
+            with transaction.atomic():
+                consume(organizations_of[place], actors[place], f"r:{number}", nano=number + 1, days_ago=number % 3)
+                if number % 5 == 0:
+                    raise NotFound("rolled back")
+        except NotFound:
+            pass
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(settle, range(30)))
+    for organization in organizations_of:
+        sums = [
+            table.objects.filter(organization=organization).aggregate(*(Sum(name) for name in FIGURES))
+            for table in (UsageRecord, UsageDay)
+        ]
+        assert sums[0] == sums[1]
+        assert sums[0]["requests__sum"] == 2 * UsageRecord.objects.filter(organization=organization).count() == 24

@@ -14,6 +14,7 @@ from accounts.services import invitations, people
 from anex.core import clock
 from anex.docs import library
 from billing.services import holds, topups
+from inference.models import Backend
 from tests.console import scenes
 from tests.factories import actor_of, add_member, grant_credits, make_key, make_organization
 from tests.jobs.run.test_browsing import a_job, failed, said
@@ -23,9 +24,11 @@ Values = dict[str, Any]
 
 
 def furnish(acme: Organization, owner: User) -> Values:
-    """Jobs at every stage, keys, webhooks, payments and members; the parameters of every address."""
+    """Models on offer, jobs at every stage, keys, webhooks, payments and members; the parameters of every address."""
     actor = actor_of(owner)
     people.verify_address(user_id=owner.pk)
+    for model in (scenes.MODEL, "minilm-l6-v2", "minilm-decide"):
+        Backend.objects.create(model_id=model, base_url="http://127.0.0.1:9/v1", served_name=model)
     grant_credits(acme)
     paid, opened = uuid4(), uuid4()
     for topup in (paid, opened):

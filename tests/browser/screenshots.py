@@ -26,13 +26,14 @@ def take(page: Page, visits: list[Place]) -> list[Place]:
         if places.look_up(page, place.path) != "page":
             elsewhere.append(place)
             continue
-        page.goto(place.path)
         name = place.path.strip("/").replace("/", "-") or "index"
         for theme in THEMES:
+            # The staff area reads the theme once, when it is loaded.
             page.emulate_media(color_scheme=theme)
-            page.screenshot(path=FOLDER / f"{name}-{theme}.png", full_page=True)
+            page.goto(place.path)
+            page.screenshot(path=FOLDER / f"{name}-{theme}.png", full_page=True, animations="disabled")
         page.set_viewport_size(PHONE)
-        page.screenshot(path=FOLDER / f"{name}-phone.png", full_page=True)
+        page.screenshot(path=FOLDER / f"{name}-phone.png", full_page=True, animations="disabled")
         page.set_viewport_size(DESKTOP)
     return elsewhere
 

@@ -87,10 +87,14 @@ def stack(proxied: tuple[Stack, CuttingProxy]) -> Stack:
 @pytest.fixture
 def stranger(proxy: CuttingProxy, tmp_path: Path) -> Shell:
     """Somebody who has not signed in."""
-    home = tmp_path / "home"
+    return shell(tmp_path / "home", f"http://127.0.0.1:{proxy.own_port}")
+
+
+def shell(home: Path, url: str) -> Shell:
+    """A terminal with an empty home whose commands talk to this server."""
     home.mkdir()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANEX_", "XDG_", "DJANGO_"))}
-    named = {"HOME": str(home), "PYTHONPATH": str(ROOT), "ANEX_BASE_URL": f"http://127.0.0.1:{proxy.own_port}"}
+    named = {"HOME": str(home), "PYTHONPATH": str(ROOT), "ANEX_BASE_URL": url}
     return Shell(home, {**kept, **named, "NO_COLOR": "1", "COLUMNS": "200"})
 
 

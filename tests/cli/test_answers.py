@@ -1,5 +1,6 @@
 """Chats, models and spending."""
 
+import json
 import subprocess
 import sys
 import tomllib
@@ -8,7 +9,7 @@ from importlib import import_module
 
 from anex.cli.app import app
 from anex.cli.failures import Exit
-from anex.cli.screen import plain
+from anex.cli.screen import document, plain
 from anex.settings.base import BASE_DIR
 from tests.cli.conftest import Shell
 from tests.stack import Stack
@@ -72,4 +73,7 @@ def test_the_console_script_is_the_command() -> None:
 
 
 def test_what_others_wrote_cannot_move_the_cursor() -> None:
-    assert plain("a\x1b[2Jb\r\x07c\u202ed\te\n") == "a[2Jbcd\te\n"
+    assert plain("a\x1b[2Jb\r\x07c\u202ed\te\n\ud800") == "a[2Jbcd\te\n"
+    written = {"text": "\x9b2J\x1b]0;\u202e\ud83d"}
+    assert document(written) == '{\n  "text": "\\u009b2J\\u001b]0;\\u202e\\ud83d"\n}'
+    assert json.loads(document(written)) == written

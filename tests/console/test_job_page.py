@@ -121,9 +121,11 @@ def test_failed_job_names_the_lines_and_says_nothing_was_charged(ada, acme):
     job = scenes.failed(acme)
     store().put(
         keys.failure(job.pk),
-        b'{"reason":"Line 3 is refused.","errors":[{"code":"missing","message":"custom_id <b> is missing.","line":3}]}',
+        b'{"reason":"Line 3 is refused.","errors":[{"code":"missing","message":"custom_id <b> is missing.","line":3},'
+        b'{"code":"empty","message":"messages must not be empty.","line":5,"custom_id":"doc-<5>"}]}',
     )
     html = page_of(ada, job)
+    assert "doc-&lt;5&gt;" in html
     assert "Line 3 is refused." in html
     assert "custom_id &lt;b&gt; is missing." in html
     assert "Nothing was charged." in html
@@ -209,7 +211,7 @@ def test_suspended_organization_cancels_but_does_not_approve(ada, acme):
 def test_what_a_customer_wrote_into_a_failing_row_is_only_text(ada, acme):
     job = scenes.failed(acme)
     evil = "<script>alert(1)</script>"
-    error = f'{{"code":"{evil}","line":3,"message":"{evil}","param":"{evil}"}}'
+    error = f'{{"code":"{evil}","line":3,"message":"{evil}","param":"{evil}","custom_id":"{evil}"}}'
     store().put(keys.failure(job.pk), f'{{"reason":"{evil}","errors":[{error}]}}'.encode())
     for tail in ("", "/live"):
         html = page_of(ada, job, tail)

@@ -81,7 +81,7 @@ async def test_strangers_foreigners_and_other_origins_are_not_let_in(ada, acme):
         open_socket(ada, "nothing"),
         open_socket(ada),
         open_socket(ada, *(uuid4() for _ in range(socket.MOST_JOBS + 1))),
-        open_socket(ada, mine, origin="https://elsewhere.example"),
+        *(open_socket(ada, mine, origin=origin) for origin in ("https://elsewhere.example", "http://[", "null", "")),
     ]
     for page in refused:
         assert not (await page.connect())[0]
@@ -98,6 +98,25 @@ async def test_another_path_and_one_page_too_many_are_closed(ada, acme, monkeypa
     assert not (await elsewhere.connect())[0]
     monkeypatch.setattr(socket, "MOST_SOCKETS", 0)
     assert await open_socket(ada, job).connect() == (False, socket.BUSY)
+
+
+async def test_one_person_does_not_take_the_sockets_of_all(ada, acme, pages, monkeypatch):
+    job = await sync_to_async(scenes.running)(acme)
+    bob = Client()
+    await sync_to_async(lambda: bob.force_login(add_member(acme, "bob")))()
+    monkeypatch.setattr(socket, "MOST_OF_ONE", 2)
+    pages += [open_socket(ada, job), open_socket(ada, job), open_socket(bob, job)]
+    assert [(await page.connect())[0] for page in pages] == [True, True, True]
+    assert await open_socket(ada, job).connect() == (False, socket.BUSY)
+
+
+@pytest.mark.parametrize("said", [{"text": "{"}, {"text": "[]"}, {"bytes": b"\xff"}])
+async def test_who_speaks_is_closed(ada, acme, pages, said):
+    page = open_socket(ada, await sync_to_async(scenes.running)(acme))
+    pages.append(page)
+    await page.connect()
+    await page.send_input({"type": "websocket.receive"} | said)
+    assert await page.receive_output(5) == {"type": "websocket.close", "code": socket.SPOKE}
 
 
 async def test_a_page_is_let_in_anew_after_a_while(ada, acme, monkeypatch):

@@ -277,3 +277,19 @@ def test_the_page_asks_the_database_as_often_for_many_models(ada, acme, served, 
     serve(*ENCODERS, "scripted")
     with django_assert_max_num_queries(10):
         ada.get("/jobs/new")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"type":"object","minimum":NaN}', '{"const":"\\ud800"}', "1" * 5000])
+def test_schema_that_is_no_json_for_others_is_refused(ada, uploaded, text):
+    form = {"input_id": uploaded, "model": scenes.MODEL, "response_format": text}
+    answer = ada.post("/jobs/new", form)
+    assert answer.status_code == 400
+    assert "is not valid JSON" in answer.content.decode()
+
+
+@pytest.mark.parametrize("field", ["max_output_tokens", "reasoning_budget", "dimensions", "priority"])
+def test_number_beyond_any_bound_is_refused(ada, uploaded, field):
+    serve("scripted", *ENCODERS)
+    for model in (scenes.MODEL, "scripted", *ENCODERS):
+        answer = ada.post("/jobs/new", {"input_id": uploaded, "model": model, field: "9" * 30})
+        assert answer.status_code in (302, 400)

@@ -19,6 +19,7 @@ def test_the_commands_at_the_end_can_be_copied_at_any_width(width: int) -> None:
         password="p-1",
         key="sk-0123456789ab" + "x" * 40,
         job_id="0f7d0f7d-0000-4000-8000-000000000000",
+        model_id="tiny",
         state=Path("var"),
     )
     text = output.getvalue()
@@ -26,4 +27,6 @@ def test_the_commands_at_the_end_can_be_copied_at_any_width(width: int) -> None:
     assert curl.rstrip().endswith("/batch/v1/jobs/0f7d0f7d-0000-4000-8000-000000000000")
     snippet = text[text.index("from openai") :]
     ast.parse("\n".join(line.rstrip() for line in snippet.splitlines()))
-    assert 'client.get("/jobs/0f7d0f7d-0000-4000-8000-000000000000/result", cast_to=object)' in snippet
+    assert 'base_url="http://127.0.0.1:8000/v1"' in snippet
+    assert 'create(model="tiny", messages=messages)' in snippet
+    assert ".venv/bin/anex chat -m tiny 'Name three rivers in Europe.'\n" in text

@@ -62,3 +62,26 @@ def test_blog_lists_posts_with_a_date_newest_first(folder: Path) -> None:
     for name in ("draft", "third"):
         assert Client().get(f"/blog/{name}").status_code == 404
     assert Client().get("/blog/..%2fterms").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "written", [b"---\ndate: soon\n---\n", b"---\n: [\n---\n", b"---\nauthor: x\n---\n", b"\xe9t\xe9"]
+)
+def test_a_file_that_cannot_be_read_is_missing_and_takes_nothing_along(folder: Path, written: bytes, caplog) -> None:
+    for name in ("blog/third.md", "privacy.md", "models/laya.md"):
+        (folder / name).write_bytes(written)
+    assert "First words" in read("/blog")
+    assert "has not written this page yet" in read("/privacy")
+    for path in ("/blog/feed.xml", "/sitemap.xml", "/llms.txt", "/models/laya"):
+        read(path)
+    assert Client().get("/blog/third").status_code == 404
+    assert "the site's file blog/third.md cannot be read" in caplog.text
+
+
+def test_what_an_operator_links_to_runs_nothing(folder: Path) -> None:
+    links = ("javascript:alert(1)", "JaVaScRiPt:alert(1)", "java&#x73;cript:alert(1)", "vbscript:x", "data:text/html,x")
+    (folder / "terms.md").write_text("".join(f"[a]({link}) ![b]({link}) <{link}>\n\n" for link in links))
+    html = read("/terms").lower()
+    assert not [
+        word for word in ("script:alert", "vbscript:", "data:text") if f'="{word}' in html or f'="java{word}' in html
+    ]

@@ -101,6 +101,15 @@ def test_key_is_read_from_the_environment_and_never_stored(monkeypatch):
     assert "secret-key" not in str(Backend.objects.values().get())
 
 
+def test_key_may_be_a_file_that_is_replaced_and_a_file_that_is_missing_is_no_key(monkeypatch, tmp_path):
+    configure(credential_env="ANEX_TEST_MODEL_KEY")
+    monkeypatch.setenv("ANEX_TEST_MODEL_KEY_FILE", str(tmp_path / "key"))
+    assert registry.live("world") == []
+    for key in ("first", "second"):
+        (tmp_path / "key").write_text(f"{key}\n")
+        assert [server.api_key for server in registry.live("world")] == [key]
+
+
 def test_server_without_its_key_is_left_out(monkeypatch):
     configure(credential_env="ANEX_TEST_MODEL_KEY")
     monkeypatch.delenv("ANEX_TEST_MODEL_KEY", raising=False)

@@ -91,6 +91,39 @@ def test_production_refuses_a_short_secret() -> None:
     assert "SECRET_KEY must have at least 50 characters." in done.stderr
 
 
+def test_a_secret_may_be_a_file_which_comes_before_the_variable(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("in-a-file-" * 6 + "\n")
+    given = PRODUCTION | {"SECRET_KEY": "short", "SECRET_KEY_FILE": str(tmp_path / "key")}
+    show = "from django.conf import settings; print(settings.SECRET_KEY)"
+    done = manage("production", "shell", "--no-imports", "-c", show, **given)
+    assert done.stdout == "in-a-file-" * 6 + "\n", done.stderr
+
+
+def test_a_file_that_is_missing_stops_the_start_and_is_named_by_its_variable(tmp_path: Path) -> None:
+    done = manage("production", "check", **PRODUCTION, ANEX_STRIPE_SECRET_KEY_FILE=str(tmp_path / "nothing"))
+    assert done.returncode != 0
+    assert "ANEX_STRIPE_SECRET_KEY_FILE names a file that cannot be read." in done.stderr.splitlines()[-1]
+
+
+def test_production_refuses_to_be_whatever_host_it_is_called() -> None:
+    done = manage("production", "check", **PRODUCTION | {"ALLOWED_HOSTS": "anex.example,*"})
+    assert "ALLOWED_HOSTS must name hosts" in done.stderr
+
+
+def test_cookies_of_production_are_of_one_host_over_https_and_out_of_reach_of_scripts() -> None:
+    show = """
+from django.conf import settings as s
+kept = ("NAME", "SECURE", "HTTPONLY", "SAMESITE")
+print([getattr(s, f"{name}_COOKIE_{fact}") for name in ("SESSION", "CSRF") for fact in kept])
+print(s.SESSION_COOKIE_DOMAIN, s.CSRF_COOKIE_DOMAIN, s.SESSION_COOKIE_PATH, s.CSRF_COOKIE_PATH, s.DEBUG)
+"""
+    told = manage("production", "shell", "--no-imports", "-c", show, **PRODUCTION).stdout.splitlines()
+    assert told == [
+        "['__Host-anex_session', True, True, 'Lax', '__Host-anex_csrf', True, True, 'Lax']",
+        "None None / / False",
+    ]
+
+
 def sign_in_pages(**variables: str) -> str:
     show = (
         "from django.urls import get_resolver; print(sorted(n for n in get_resolver().reverse_dict if str(n).endswith"
@@ -124,7 +157,9 @@ def test_broken_files_in_the_operator_s_folder_of_models_stop_the_start(tmp_path
 
 
 def test_development_reads_every_setting_from_its_files(tmp_path: Path) -> None:
-    shutil.copytree(BASE_DIR / "anex" / "settings", tmp_path / "anex" / "settings")
+    for package in ("settings", "core"):
+        shutil.copytree(BASE_DIR / "anex" / package, tmp_path / "anex" / package)
+    shutil.copy(BASE_DIR / "anex" / "celery.py", tmp_path / "anex")
     (tmp_path / ".env").write_text("ANEX_REGION=eu\nDATABASE_URL=postgres://a@one/anex\nANEX_S3_BUCKET=bucket\n")
     (tmp_path / "var").mkdir()
     (tmp_path / "var" / "services.env").write_text("DATABASE_URL='postgres://a@two/anex'\nANEX_PUBLIC_URL='http://x'\n")

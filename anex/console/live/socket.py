@@ -25,9 +25,11 @@ from jobs.selectors import changes
 
 MOST_JOBS: Final = 60
 MOST_SOCKETS: Final = 1000
+# Of one person, so that nobody takes those of all others.
+MOST_OF_ONE: Final = 50
 # Who may see what is asked anew as often as this: the page connects again.
 SECONDS: Final = 600
-UNKNOWN, BUSY, AGAIN = 4404, 4429, 4408
+UNKNOWN, BUSY, AGAIN, SPOKE = 4404, 4429, 4408, 4400
 
 _threads: Final = Threads(2, "sockets")
 _open: Final[set["JobsSocket"]] = set()
@@ -59,8 +61,9 @@ class JobsSocket(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
         if self._telling is not None:
             self._telling.cancel()
 
-    async def receive_json(self, content: Any, **_: Any) -> None:
-        """A page has nothing to say."""
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_: Any) -> None:
+        """A page has nothing to say: what speaks is none of ours."""
+        await self.close(SPOKE)
 
     async def _refusal(self, ids: tuple[UUID, ...]) -> int | None:
         if len(_open) >= MOST_SOCKETS:
@@ -69,7 +72,10 @@ class JobsSocket(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
             allowed = bool(ids) and _is_same_origin(self.scope) and await _threads.run(_may_see, self.scope, ids)
         except Unavailable:
             return BUSY
-        return None if allowed else UNKNOWN
+        if not allowed:
+            return UNKNOWN
+        of_one = sum(other.scope["user"].pk == self.scope["user"].pk for other in _open)
+        return BUSY if of_one >= MOST_OF_ONE else None
 
     def _note(self, job_id: UUID) -> None:
         self._changed.add(job_id)
@@ -95,7 +101,10 @@ def _is_same_origin(scope: dict[str, Any]) -> bool:
     """Whether one of our pages asks: a page of another origin has a person's cookie and not their consent."""
     headers = dict(scope["headers"])
     origin, host = (str(headers.get(name, b""), "latin-1") for name in (b"origin", b"host"))
-    return bool(host) and urlsplit(origin).netloc == host
+    try:
+        return bool(host) and urlsplit(origin).netloc == host
+    except ValueError:
+        return False
 
 
 def _asked(query: bytes) -> tuple[UUID, ...]:

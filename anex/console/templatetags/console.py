@@ -12,6 +12,14 @@ register = template.Library()
 
 
 @register.filter
+def current(to: str, path: str) -> str:
+    """`aria-current` of a link in the navigation: `page` where it leads, `true` on the pages below, else nothing."""
+    if path == to:
+        return "page"
+    return "true" if path.startswith(f"{to.rstrip('/')}/") else ""
+
+
+@register.filter
 def dollars(nano: int) -> str:
     """Nano-dollars as people read them, e.g. `$12.34`."""
     return money.format_dollars(nano)

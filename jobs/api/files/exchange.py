@@ -93,5 +93,5 @@ def _told(error: Exception, request_id: str) -> AnexError:
     """What the client is told of an exception; what is not the client's doing is logged."""
     if isinstance(error, AnexError):
         return error
-    log.error("%s failed", request_id, exc_info=error)
+    log.error("a request failed", exc_info=error)
     return AnexError("Something went wrong on our side. Try again.")

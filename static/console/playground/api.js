@@ -51,7 +51,7 @@ export async function* events(answer) {
   let rest = "";
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return;
+    if (done) throw new Refused("The answer broke off. Send it again.");
     const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
     rest = lines.pop();
     for (const line of lines) {

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 
-from accounts.models import AuditEvent
+from accounts.models import AuditEvent, Organization
 from accounts.services import alerts
 from anex.core import clock
 from anex.core.errors import Conflict, InvalidRequest
@@ -134,6 +134,40 @@ def test_saved_method_is_forgotten_unless_it_is_being_charged(ada, gateway, read
     left.delete()
     assert "is forgotten" in ada.post("/credits/auto/forget", follow=True).content.decode()
     assert not AutoTopup.objects.exists()
+
+
+def under_way(acme, gateway):
+    return Topup.objects.create(
+        organization=acme, gateway=gateway, cents=3_000, automatic=True, created_by="system:auto_topup"
+    )
+
+
+def test_turned_off_while_it_is_charged_it_asks_no_more_and_books_what_was_paid(gateway, ready):
+    run_low(ready)
+    left, before = under_way(ready, gateway.name), gateway.charges()
+    configure(ready, enabled=False)
+    assert (auto_topups.run(clock.now()), gateway.charges()) == (0, before)
+    auto_topups.forget_method(organization_id=ready.pk, actor=STAFF)
+    paid = Event("e_1", "paid", payment="p_1", topup_id=left.pk, cents=3_000)
+    payment_events.apply(gateway.name, paid)
+    assert cents(ready) == 3_990
+
+
+def test_suspended_organization_is_not_charged(gateway, ready):
+    run_low(ready)
+    Organization.objects.update(suspended_at=clock.now())
+    assert auto_topups.run(clock.now()) == 0
+    assert not Topup.objects.filter(automatic=True).exists()
+    Organization.objects.update(suspended_at=None)
+    assert auto_topups.run(clock.now()) == 1
+
+
+def test_charge_of_another_gateway_is_not_asked_of_this_one(gateway, ready):
+    run_low(ready)
+    left, before = under_way(ready, "former"), gateway.charges()
+    assert (auto_topups.run(clock.now()), gateway.charges()) == (0, before)
+    left.refresh_from_db()
+    assert left.state == "failed"
 
 
 def test_practice_page_saves_a_method_that_is_declined_later(ada, acme):

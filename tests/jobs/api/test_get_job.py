@@ -136,7 +136,8 @@ def test_a_failed_job_says_why_from_the_store(api, acme):
     job = stages.ended(
         acme, Status.FAILED, failure_code="invalid_input", failure_line=3, approved_at=None, result_key=""
     )
-    errors = [{"code": "duplicate_custom_id", "line": 3, "message": "Row 'a' appears twice.", "param": "custom_id"}]
+    named = {"code": "duplicate_custom_id", "line": 3, "custom_id": "a", "param": "custom_id"}
+    errors = [named | {"message": "Row 'a' appears twice."}]
     store().put(keys.failure(job.pk), json.dumps({"reason": "Row 'a' appears twice.", "errors": errors}).encode())
     body = poll(api, job)
     assert (body["failure_code"], body["failure_reason"]) == ("invalid_input", "Row 'a' appears twice.")

@@ -9,7 +9,7 @@ from accounts.models import Organization
 from anex.core import clock
 from anex.core.errors import Gone, NotFound
 from jobs.models import Chunk, Job, Part
-from jobs.run import browsing, outcomes
+from jobs.run import browsing, outcomes, shown
 from jobs.run.browsing import Wanted
 from jobs.storage import keys, store
 from jobs.storage.interface import Store
@@ -186,3 +186,33 @@ def test_deleted_rows_are_gone_and_foreign_ones_are_unknown(acme, globex):
     place.delete([stored.key for stored in place.list(keys.job_prefix(job.pk))])
     with pytest.raises(Gone):
         browsing.page(job, Wanted())
+
+
+def test_a_line_of_very_many_values_is_shown_without_indents_that_would_fill_the_memory():
+    line = b'{"custom_id":"1","x":' + b"[" * 240 + b"0" + b",0" * 200_000 + b"]" * 240 + b"}"
+    text = shown.pretty(line)
+    assert (text.shown, text.goes_on) == (line[: shown.WHOLE_CHARACTERS].decode(), True)
+    assert shown.pretty(b'{"a":[1]}').shown == '{\n  "a": [\n    1\n  ]\n}'
+    assert not shown.pretty("é".encode() * shown.WHOLE_CHARACTERS).goes_on
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"choices": [{"message": {"content": [1]}, "finish_reason": ["length"]}]},
+        {"choices": [None, {"message": "text"}]},
+        {"data": [{"embedding": ["a", None]}]},
+        {"data": [{"embedding": {}}]},
+        {"answers": {"a": {"type": "noul", "noul": "x"}, "b": {"type": "score", "score": {}}, "c": None}},
+        {"answers": {"a": {"type": "choice", "choice": [], "answer_confidence": "much"}}},
+    ],
+)
+def test_an_answer_of_another_shape_than_expected_is_shown_nevertheless(body):
+    line = _line(1, body)
+    assert shown.row(1, line).custom_id == "row-1"
+    assert isinstance(shown.answer(line), str)
+
+
+def test_a_number_of_any_size_is_shown():
+    line = b'{"custom_id":"1","response":{"body":{"n":1%b}},"error":null,"error_type":null}' % (b"0" * 30)
+    assert shown.answer(line) == '{"n":1' + "0" * 30 + "}"

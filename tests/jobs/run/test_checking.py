@@ -59,7 +59,7 @@ def plain_check(data: bytes, scope: Scope) -> tuple[list[Problem], int, int]:
             assert not isinstance(counted, rows.RowError)
             amount += counted.input_tokens
         except rows.RowError as error:
-            problems.append(Problem(error.code, number, error.message, error.param))
+            problems.append(Problem(error.code, number, error.message, error.param, rows.named_id(line)))
     return problems[:100], count, amount
 
 

@@ -1,0 +1,64 @@
+"""A connection of the web process: uvicorn's, with an end to how long, and how large, the head of a request may be.
+
+uvicorn waits for a head without an end and keeps what has come of it, header by header.
+"""
+
+import asyncio
+from typing import Final
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+# From the first byte of a head, or from the connection, to the last.
+HEAD_S: Final = 30.0
+# What is refused with an answer is less (anex/guard.py).
+MOST_HEAD: Final = 256 * 1024
+
+
+class Connection(HttpToolsProtocol):
+    """One client."""
+
+    _timer: asyncio.TimerHandle | None = None
+    _head_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first head."""
+        super().connection_made(transport)
+        self._begin()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        self._end()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take in what has come, unless the head grows without an end."""
+        if self._timer is not None:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._timer is not None and self._head_bytes > MOST_HEAD:
+            self._give_up()
+
+    def on_message_begin(self) -> None:
+        """A head begins."""
+        super().on_message_begin()
+        if self._timer is None:
+            self._begin()
+
+    def on_headers_complete(self) -> None:
+        """The head is there."""
+        self._end()
+        super().on_headers_complete()
+
+    def _begin(self) -> None:
+        self._head_bytes = 0
+        self._timer = self.loop.call_later(HEAD_S, self._give_up)
+
+    def _end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _give_up(self) -> None:
+        self._end()
+        if not self.transport.is_closing():
+            self.transport.close()

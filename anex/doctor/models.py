@@ -1,0 +1,69 @@
+"""What sells: workers, model servers, prices."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+
+from django.conf import settings
+
+from anex.doctor.findings import Finding, broken, ok, warning
+from billing import price_cards
+from inference import catalogue
+from inference.backends import health, registry
+from inference.backends.client import Client
+from inference.backends.health import Health
+from inference.backends.registry import Server
+from jobs.selectors import measures
+
+
+def workers() -> Iterator[Finding]:
+    """Whether somebody runs jobs in this region."""
+    found = measures.now()
+    alive = dict(found.workers).get(settings.ANEX_REGION, 0)
+    orphaned = sum(chunks.orphaned for chunks in found.chunks if chunks.region == settings.ANEX_REGION)
+    if not alive:
+        yield broken("workers", "none has a lease", "Start one: celery -A anex worker --pool threads -Q batch")
+    elif orphaned:
+        yield warning("workers", f"{alive} work, {orphaned} chunks wait to be taken over", "Look again in a minute.")
+    else:
+        yield ok("workers", f"{alive} work")
+
+
+def model_servers() -> Iterator[Finding]:
+    """Every server of this region that is switched on: its key, its health, its model's price."""
+    rows = [row for row in registry.every() if row.enabled and row.region == settings.ANEX_REGION]
+    if not rows:
+        yield warning("model servers", "there is none", "Name one: python manage.py backends set MODEL URL")
+    for row in rows:
+        if row.credential_env and not os.environ.get(row.credential_env):
+            remedy = f"Set {row.credential_env} in the environment of web and worker processes."
+            yield broken("model servers", f"{row.model_id} at {row.base_url}: its key is not set", remedy)
+    if silent := registry.count_silent(settings.ANEX_REGION):
+        remedy = "Start them again, or switch them off: python manage.py backends off MODEL URL"
+        yield warning("model servers", f"{silent} were not heard of lately", remedy)
+    servers = registry.live(settings.ANEX_REGION)
+    for server, state in asyncio.run(_looked(servers)) if servers else []:
+        place = f"{server.model_id} at {server.base_url}"
+        if state == "well":
+            yield ok("model servers", f"{place} is well")
+        else:
+            yield broken("model servers", f"{place} is {state}", "See its log; check that this host may reach it.")
+
+
+def prices() -> Iterator[Finding]:
+    """Whether every model that has a server is known and has a price."""
+    for model_id in sorted(registry.count_live(settings.ANEX_REGION)):
+        if catalogue.get(model_id) is None:
+            remedy = "Add its file to ANEX_MODELS_DIR (docs/add-a-model.md), or remove the server."
+            yield broken("prices", f"{model_id} has a server and is not in the catalogue", remedy)
+        elif price_cards.current(model_id) is None:
+            remedy = f"Write prices/{model_id}.yaml in ANEX_MODELS_DIR (docs/add-a-model.md)."
+            yield warning("prices", f"{model_id} has no price and cannot be sold", remedy)
+        else:
+            yield ok("prices", f"{model_id} has a price")
+
+
+async def _looked(servers: list[Server]) -> list[tuple[Server, Health]]:
+    async with Client() as client:
+        states = await asyncio.gather(*(health.look(client, server) for server in servers))
+    return list(zip(servers, states, strict=True))

@@ -1,0 +1,84 @@
+"""How an installation is set up: secrets, hosts, mail, and what Django's own checks say."""
+
+import smtplib
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core import checks, mail
+from django.core.mail.backends.smtp import EmailBackend
+from django.http.request import validate_host
+
+from anex.doctor.findings import Finding, broken, ok, warning
+
+_EXAMPLE: Final = "development-only-key"
+_CONSOLE: Final = "django.core.mail.backends.console.EmailBackend"
+
+
+def is_production() -> bool:
+    """Whether these are the settings for customers."""
+    return bool(settings.SETTINGS_MODULE == "anex.settings.production")
+
+
+def secrets() -> Iterator[Finding]:
+    """Whether what must be secret is, and what must be set."""
+    if not is_production():
+        told = f"the settings are {settings.SETTINGS_MODULE}"
+        yield warning("settings", told, "For customers set DJANGO_SETTINGS_MODULE=anex.settings.production.")
+    if settings.SECRET_KEY.startswith(_EXAMPLE):
+        yield warning("secret key", "it is the example's", "Set SECRET_KEY to 50 random characters or more.")
+    else:
+        yield ok("secret key", "it is one of its own")
+    if not settings.ANEX_METRICS_TOKEN:
+        yield warning("metrics", "nobody can read /metrics", "Set ANEX_METRICS_TOKEN, and Prometheus to present it.")
+    else:
+        yield ok("metrics", "/metrics has a token")
+    if is_production() and settings.ANEX_LOCAL_PAYMENTS:
+        remedy = "Unset ANEX_LOCAL_PAYMENTS: whoever signs up can give themselves credits."
+        yield broken("payments", "the page on which no money moves is open", remedy)
+    elif is_production() and settings.ANEX_STRIPE_SECRET_KEY.startswith("sk_test_"):
+        yield warning("payments", "Stripe's key is one for tests", "Set the live key in ANEX_STRIPE_SECRET_KEY.")
+
+
+def hosts() -> Iterator[Finding]:
+    """Whether this installation answers to the address it tells."""
+    address = urlsplit(settings.ANEX_PUBLIC_URL)
+    if not address.hostname or address.scheme not in ("http", "https"):
+        yield broken("hosts", "ANEX_PUBLIC_URL is no address", "Set it like https://anex.example.")
+    elif not validate_host(address.hostname, settings.ALLOWED_HOSTS):
+        yield broken("hosts", f"{address.hostname} is not answered to", "Add it to ALLOWED_HOSTS.")
+    elif is_production() and address.scheme != "https":
+        yield broken("hosts", "ANEX_PUBLIC_URL is not encrypted", "Set an https address.")
+    else:
+        yield ok("hosts", f"{settings.ANEX_PUBLIC_URL} is answered to")
+
+
+def e_mail() -> Iterator[Finding]:
+    """Whether e-mails reach a server."""
+    if settings.EMAIL_BACKEND == _CONSOLE:
+        yield warning("mail", "e-mails are printed into the log", "Set EMAIL_URL: invitations and sign-up need it.")
+        return
+    backend = mail.get_connection()
+    if not isinstance(backend, EmailBackend):
+        yield ok("mail", f"e-mails go to {type(backend).__module__.rpartition('.')[2]}")
+        return
+    try:
+        backend.open()
+        backend.close()
+    except (OSError, smtplib.SMTPException) as error:
+        remedy = "Check the host, the port and the password in EMAIL_URL."
+        yield broken("mail", f"the server refuses: {type(error).__name__}", remedy)
+    else:
+        yield ok("mail", f"{settings.EMAIL_HOST} takes the sign-in")
+
+
+def framework() -> Iterator[Finding]:
+    """What the platform's and Django's checks say; those of a deployment only where it is one."""
+    found = checks.run_checks(include_deployment_checks=is_production())
+    for message in found:
+        remedy = message.hint or "See the message."
+        made = broken if message.level >= checks.ERROR else warning
+        yield made("checks", f"({message.id}) {message.msg}", remedy)
+    if not found:
+        yield ok("checks", "Django and the platform find nothing")

@@ -1,0 +1,65 @@
+"""What every request leaves behind: an id in its answer, a log line without its query, and its time in /metrics."""
+
+import logging
+from typing import Any, Final
+from uuid import uuid4
+
+from anex.core import clock, log_ids, measures
+from anex.core.asgi import App, Receive, Scope, Send
+
+log = logging.getLogger("anex.requests")
+
+_HEADER: Final = b"x-request-id"
+_QUIET: Final = ("/static/", "/metrics", "/healthz", "/readyz")
+_LONGEST_PATH: Final = 200
+_UNSENT: Final = 499
+
+
+class Observed:
+    """Stands in front of everything."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on under an id of its own and tell how it went."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        log_ids.begin(request=uuid4().hex)
+        if scope["type"] == "http":
+            await _serve(self._app, scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+async def _serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
+    # What a client that left before was not answered with.
+    began, status, begun_s = clock.monotonic(), _UNSENT, None
+
+    async def tell(event: dict[str, Any]) -> None:
+        nonlocal status, begun_s
+        if event["type"] == "http.response.start":
+            status, begun_s = event["status"], clock.monotonic() - began
+            if not any(name == _HEADER for name, _ in event["headers"]):
+                event["headers"] = [*event["headers"], (_HEADER, log_ids.request_id().encode())]
+        await send(event)
+
+    try:
+        await app(scope, receive, tell)
+    except Exception:
+        status = status if status != _UNSENT else 500
+        raise
+    finally:
+        whole_s = clock.monotonic() - began
+        measures.count_request(scope["path"], status, begun_s=begun_s, whole_s=whole_s)
+        _log(scope, status, whole_s)
+
+
+def _log(scope: Scope, status: int, took_s: float) -> None:
+    path, method = scope["path"], scope["method"]
+    level = logging.DEBUG if path.startswith(_QUIET) else logging.INFO
+    if log.isEnabledFor(level):
+        path, took_ms = path[:_LONGEST_PATH], round(took_s * 1000, 1)
+        facts = {"method": method, "path": path, "status": status, "duration_ms": took_ms}
+        log.log(level, "%s %s %s in %s ms", method, path, status, took_ms, extra={"facts": facts})

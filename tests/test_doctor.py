@@ -1,0 +1,87 @@
+"""`manage.py doctor`: what is well, what is not, and what to do about it."""
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from anex.core import clock
+from anex.core.actors import system
+from anex.doctor import services, setup
+from inference.backends import registry
+from jobs.models import Worker
+
+
+def examined(status: int) -> dict[str, list[dict[str, str]]]:
+    out = StringIO()
+    try:
+        call_command("doctor", "--json", stdout=out)
+        ended = 0
+    except SystemExit as end:
+        ended = int(end.code or 0)
+    assert ended == status, out.getvalue()
+    found: dict[str, list[dict[str, str]]] = {}
+    for each in json.loads(out.getvalue()):
+        assert (each["state"] == "ok") != bool(each["remedy"])
+        found.setdefault(each["about"], []).append(each)
+    return found
+
+
+@pytest.fixture
+def scripted(db: None, settings: pytest.FixtureRequest, tmp_path: Path, unused_tcp_port: int) -> str:
+    settings.ANEX_STORAGE_DIR = tmp_path  # type: ignore[attr-defined]
+    url = f"http://127.0.0.1:{unused_tcp_port}/v1"
+    registry.configure(model_id="scripted", served_name="scripted", base_url=url, actor=system("test"))
+    now = clock.now()
+    Worker.objects.create(name="w", region="world", started_at=now, heartbeat_at=now)
+    return url
+
+
+def test_what_works_is_well_and_a_server_nobody_answers_at_is_named(scripted: str, tmp_path: Path) -> None:
+    found = examined(1)
+    well = ("database", "clock", "migrations", "broker", "store", "disk", "mail", "secret key", "workers")
+    assert {about: [each["state"] for each in found[about]] for about in well} == {about: ["ok"] for about in well}
+    [server] = found["model servers"]
+    assert server["told"] == f"scripted at {scripted} is ill"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_models_without_catalogue_or_key_and_missing_workers_are_told(db: None, tmp_path: Path, settings) -> None:
+    settings.ANEX_STORAGE_DIR = tmp_path
+    for model_id, credential in (("unheard-of", ""), ("scripted", "NO_SUCH_KEY")):
+        url = f"http://127.0.0.1:9/{model_id}/v1"
+        names = {"served_name": "m", "credential_env": credential}
+        registry.configure(model_id=model_id, base_url=url, actor=system("test"), **names)
+    found = examined(1)
+    assert "celery" in found["workers"][0]["remedy"]
+    assert any("NO_SUCH_KEY" in each["remedy"] for each in found["model servers"])
+    assert any("unheard-of" in each["told"] and each["state"] == "broken" for each in found["prices"])
+
+
+def test_services_that_are_away_are_broken_and_hide_no_other(
+    settings, tmp_path: Path, unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    settings.ANEX_STORAGE_DIR = tmp_path / "file"
+    settings.CELERY_BROKER_URL = f"redis://:s3cret@127.0.0.1:{unused_tcp_port}/0"
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", unused_tcp_port
+    found = [*services.broker(), *services.store(), *setup.e_mail()]
+    assert [(each.about, each.state) for each in found] == [(a, "broken") for a in ("broker", "store", "mail")]
+    assert "s3cret" not in repr(found)
+
+
+@pytest.mark.django_db
+def test_tables_that_are_behind_are_broken() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'jobs' AND name = '0018_events_by_time'")
+    told = [each for each in services.database() if each.about == "migrations"]
+    assert (told[0].state, told[0].remedy) == ("broken", "Run: python manage.py migrate")
+
+
+def test_an_address_that_is_not_answered_to_is_broken(settings) -> None:
+    settings.ALLOWED_HOSTS, settings.ANEX_PUBLIC_URL = ["anex.example"], "https://other.example"
+    assert [each.remedy for each in setup.hosts()] == ["Add it to ALLOWED_HOSTS."]

@@ -28,9 +28,9 @@ from tests.browser import site as sites
 from tests.browser.site import Site
 from tests.browser.watch import Watch
 from tests.factories import add_member, make_organization, make_user, pass_second_factor
-from tests.jobs.run.conftest import engine, pump, served
+from tests.jobs.run.conftest import engine, kept_engine, kept_journal, pump, served
 
-__all__ = ["engine", "pump", "served"]
+__all__ = ["engine", "kept_engine", "kept_journal", "pump", "served"]
 
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 375, "height": 740}
 OpenPage = Callable[..., Page]

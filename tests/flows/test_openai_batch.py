@@ -16,11 +16,11 @@ from jobs.models import Job
 from jobs.run.pump import Pump
 from tests.factories import grant_credits, make_key, make_organization
 from tests.jobs import batches
-from tests.jobs.run.conftest import engine, pump
+from tests.jobs.run.conftest import engine, kept_engine, kept_journal, pump
 from tests.web import Web
 
 pytestmark = pytest.mark.django_db(transaction=True)
-__all__ = ["engine", "pump"]
+__all__ = ["engine", "kept_engine", "kept_journal", "pump"]
 
 EXAMPLE = """
 import time

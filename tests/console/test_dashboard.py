@@ -91,7 +91,7 @@ def test_root_leads_to_the_dashboard(ada):
 def test_the_page_asks_the_database_a_few_times_however_many_jobs(ada, acme, django_assert_max_num_queries):
     for scene in (scenes.quoted, scenes.running, scenes.running, scenes.done, scenes.done) * 3:
         scene(acme)
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(15):
         html = dashboard(ada)
     assert "1 more" in html
 

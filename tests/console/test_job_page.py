@@ -75,11 +75,15 @@ def test_running_job_says_that_it_waits_for_a_server(ada, acme):
 
 
 def test_running_job_shows_progress_and_asks_for_more(ada, acme):
-    html = page_of(ada, scenes.running(acme), "/live")
+    job = scenes.running(acme)
+    registry.configure(
+        model_id=job.model_id, base_url="http://127.0.0.1:9/v1", served_name=job.model_id, actor=system("tests")
+    )
+    html = page_of(ada, job, "/live")
     assert 'max="1200" value="300"' in html
     assert "300 of 1,200 rows" in html
     assert "$1.23 so far" in html
-    assert "1 tokens read, 1 written" in html
+    assert "1 token read, 1 written" in html
     assert "300 rows a second, under a minute left" in html
     assert 'hx-trigger="refresh, every 15s"' in html
 

@@ -166,7 +166,7 @@ def test_one_page_reads_the_memberships_once(acme, ada, django_assert_max_num_qu
     for number in range(5):
         make_organization(f"Org {number}", owner=ada)
     client.get("/keys")
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(7):
         page = client.get("/keys").content.decode()
     assert page.count("/switch") == 5
 
@@ -178,7 +178,7 @@ def test_many_members_are_shown_page_by_page_and_found_by_address(acme, ada, dja
     owner.get("/members")
     shown, path, counts = [], "/members", []
     while path:
-        with django_assert_num_queries(7):
+        with django_assert_num_queries(8):
             answer = owner.get(path)
         shown += [person.user.email for person, _ in answer.context["people"]]
         counts.append(len(answer.context["people"]))

@@ -45,6 +45,7 @@ class Client:
     ) -> None:
         self._connections.close()
         await self._session.close()
+        await asyncio.sleep(0)  # connections end at the loop's next turn
 
     async def complete(
         self,

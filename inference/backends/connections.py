@@ -73,7 +73,8 @@ class _Connection(asyncio.Protocol):
 
     _transport: asyncio.Transport
 
-    def __init__(self) -> None:
+    def __init__(self, opened: "set[_Connection]") -> None:
+        self._opened = opened
         self._parser = httptools.HttpResponseParser(self)
         self._response = Response()
         self._answer: asyncio.Future[Response] | None = None
@@ -114,6 +115,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
+        self._opened.add(self)
 
     def pause_writing(self) -> None:
         self._writable.clear()
@@ -132,6 +134,7 @@ class _Connection(asyncio.Protocol):
             self._fail(ServerFailed("The model server's answer is not HTTP."), error)
 
     def connection_lost(self, error: Exception | None) -> None:
+        self._opened.discard(self)
         self.keeps = False
         if error is None and self._response.ends_with_connection:
             self._finish()
@@ -186,6 +189,7 @@ class Connections:
     """Any number of requests at once, of one event loop; a connection that has served one waits for the next."""
 
     def __init__(self) -> None:
+        self._opened: set[_Connection] = set()
         self._idle: defaultdict[_Place, deque[_Connection]] = defaultdict(deque)
         self._tidying: asyncio.TimerHandle | None = None
 
@@ -199,7 +203,7 @@ class Connections:
         patience_s, connection = timeout_s, self._take(place)
         if connection is None:
             began = clock.monotonic()
-            connection = await _connect(place, min(timeout_s, CONNECT_TIMEOUT_S))
+            connection = await self._connect(place, min(timeout_s, CONNECT_TIMEOUT_S))
             patience_s -= clock.monotonic() - began
         head += b"Content-Length: %d\r\n\r\n" % len(body)
         response = await connection.ask(head, body, timeout_s=timeout_s, patience_s=patience_s)
@@ -208,12 +212,11 @@ class Connections:
         return response
 
     def close(self) -> None:
-        """End the connections that wait."""
+        """End every connection at the loop's next turn; nothing is asked any more."""
         if self._tidying:
             self._tidying.cancel()
-        for waiting in self._idle.values():
-            for connection in waiting:
-                connection.close()
+        for connection in list(self._opened):
+            connection.close()
         self._idle.clear()
 
     def _take(self, place: _Place) -> _Connection | None:
@@ -242,16 +245,18 @@ class Connections:
         if self._idle:
             self._tidying = asyncio.get_running_loop().call_later(KEEP_ALIVE_S, self._tidy)
 
-
-async def _connect(place: _Place, timeout_s: float) -> _Connection:
-    loop = asyncio.get_running_loop()
-    try:
-        async with asyncio.timeout(timeout_s):
-            tls = _trusted() if place.secure else None
-            _, connection = await loop.create_connection(_Connection, place.host, place.port, ssl=tls)
-    except (OSError, UnicodeError) as error:  # a time-out is one
-        raise ServerLost("The model server cannot be reached.", sent=False) from error
-    return connection
+    async def _connect(self, place: _Place, timeout_s: float) -> _Connection:
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(timeout_s):
+                tls = _trusted() if place.secure else None
+                opened = self._opened
+                _, connection = await loop.create_connection(
+                    lambda: _Connection(opened), place.host, place.port, ssl=tls
+                )
+        except (OSError, UnicodeError) as error:  # a time-out is one
+            raise ServerLost("The model server cannot be reached.", sent=False) from error
+        return connection
 
 
 @lru_cache(64)

@@ -75,7 +75,7 @@ def test_one_row_has_its_question_its_answer_and_its_neighbours(ada, job):
 
 def test_page_costs_the_same_few_queries_however_many_rows(ada, job, acme, django_assert_max_num_queries):
     for one in (job, a_job(acme, [{0: said(0, "x")}])):
-        with django_assert_max_num_queries(9):
+        with django_assert_max_num_queries(10):
             page_of(ada, one)
 
 

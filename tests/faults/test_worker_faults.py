@@ -129,7 +129,7 @@ def test_a_lost_or_tripled_message_changes_nothing(stack: Stack) -> None:
     broker.flushall()  # whatever was rung is lost
     stack.wait_for(job_id, "cost_ready")
     stack.api("POST", f"/jobs/{job_id}/approve")
-    with Celery(broker=stack.valkey.url()) as ringer:
+    with Celery(broker=stack.valkey.url(), set_as_current=False) as ringer:
         for _ in range(3):
             ringer.control.broadcast(RING)
     stack.wait_for(job_id, "done")

@@ -11,7 +11,6 @@ from asgiref.sync import sync_to_async
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import Member, member_page
@@ -31,7 +30,6 @@ PAYMENTS = 5
 _HEADER = ("time_utc", "kind", "description", "source", "amount_usd", "held_usd", "balance_usd")
 
 
-@never_cache
 @require_safe
 @member_page(Action.VIEW)
 def credits_page(request: HttpRequest, member: Member) -> HttpResponse:
@@ -94,7 +92,6 @@ def _totals(request: HttpRequest, organization_id: UUID, wanted: Filter, first: 
     return ledger.totals(organization_id, wanted) if "sum" in request.GET else None
 
 
-@never_cache
 @require_safe
 @member_page(Action.VIEW)
 def ledger_csv(request: HttpRequest, member: Member) -> HttpResponse:
@@ -103,7 +100,6 @@ def ledger_csv(request: HttpRequest, member: Member) -> HttpResponse:
     return stream_csv(_ledger_lines(member.organization.pk, wanted), f"anex-ledger-{clock.now():%Y-%m-%d}.csv")
 
 
-@never_cache
 @require_safe
 @member_page(Action.VIEW)
 def statement_page(request: HttpRequest, member: Member, year: int, month: int) -> HttpResponse:

@@ -6,7 +6,6 @@ from uuid import UUID, uuid4
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import Member, member_page
@@ -24,7 +23,6 @@ from billing.services import auto_topups, topups
 SLOW = timedelta(minutes=30)
 
 
-@never_cache
 @require_http_methods(["GET", "POST"])
 @member_page(Action.MANAGE_BILLING)
 def add(request: HttpRequest, member: Member) -> HttpResponse:
@@ -75,7 +73,6 @@ def forget_method(request: HttpRequest, member: Member) -> HttpResponse:
     return redirect("credits_add")
 
 
-@never_cache
 @require_safe
 @member_page(Action.VIEW)
 def topup(request: HttpRequest, member: Member, topup_id: UUID) -> HttpResponse:
@@ -91,7 +88,6 @@ def topup(request: HttpRequest, member: Member, topup_id: UUID) -> HttpResponse:
     return render(request, template, context)
 
 
-@never_cache
 @require_safe
 @member_page(Action.VIEW)
 def receipt(request: HttpRequest, member: Member, topup_id: UUID) -> HttpResponse:

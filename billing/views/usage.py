@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.access import Member, member_page
@@ -46,7 +45,6 @@ class Asked:
     problem: str
 
 
-@never_cache
 @require_safe
 @member_page(Action.VIEW)
 def usage_page(request: HttpRequest, member: Member) -> HttpResponse:
@@ -80,7 +78,6 @@ def usage_page(request: HttpRequest, member: Member) -> HttpResponse:
     return render(request, "billing/usage.html", context)
 
 
-@never_cache
 @require_safe
 @member_page(Action.VIEW)
 def usage_csv(request: HttpRequest, member: Member) -> HttpResponse:

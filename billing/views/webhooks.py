@@ -4,7 +4,6 @@ from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -33,7 +32,6 @@ def webhook(request: HttpRequest, gateway_name: str) -> HttpResponse:
     return JsonResponse({"received": True})
 
 
-@never_cache
 @require_http_methods(["GET", "POST"])
 @member_page(Action.MANAGE_BILLING)
 def local_payment(request: HttpRequest, member: Member, topup_id: UUID) -> HttpResponse:

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.access import Member, member_page
@@ -17,7 +16,6 @@ from billing.selectors import balance_alerts, balances
 from jobs.selectors.overview import overview
 
 
-@never_cache
 @require_safe
 @member_page(Action.VIEW)
 def dashboard(request: HttpRequest, member: Member) -> HttpResponse:
@@ -37,7 +35,6 @@ def dashboard(request: HttpRequest, member: Member) -> HttpResponse:
     return render(request, "console/dashboard.html", context | work)
 
 
-@never_cache
 @require_safe
 @member_page(Action.VIEW)
 def dashboard_live(request: HttpRequest, member: Member) -> HttpResponse:

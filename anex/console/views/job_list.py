@@ -5,7 +5,6 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.access import Member, member_page
@@ -20,7 +19,6 @@ from jobs.services.submissions import MAX_WAITING
 SHOWN = 50
 
 
-@never_cache
 @require_safe
 @member_page(Action.VIEW)
 def job_list(request: HttpRequest, member: Member) -> HttpResponse:

@@ -7,7 +7,6 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import Member, member_page
@@ -26,7 +25,6 @@ _STOPPABLE = (Status.SUBMITTED, Status.COST_READY, Status.IN_PROGRESS)
 DEEDS = 30
 
 
-@never_cache
 @require_safe
 @member_page(Action.VIEW)
 def job_page(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
@@ -35,7 +33,6 @@ def job_page(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse
     return render(request, "console/jobs/job.html", context | {"snippets": snippets.of(context["batch_id"] or job_id)})
 
 
-@never_cache
 @require_safe
 @member_page(Action.VIEW)
 def job_live(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
@@ -94,7 +91,6 @@ def job_delete(request: HttpRequest, member: Member, job_id: UUID) -> HttpRespon
     return _move(request, member, job_id, deletions.delete_data, done)
 
 
-@never_cache
 @require_safe
 @member_page(Action.DOWNLOAD_RESULT)
 def job_result(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:
@@ -102,7 +98,6 @@ def job_result(request: HttpRequest, member: Member, job_id: UUID) -> HttpRespon
     return _download(request, member, job_id, errors=False)
 
 
-@never_cache
 @require_safe
 @member_page(Action.DOWNLOAD_RESULT)
 def job_errors(request: HttpRequest, member: Member, job_id: UUID) -> HttpResponse:

@@ -7,7 +7,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import Member, member_page
@@ -38,7 +37,6 @@ def key_list(request: HttpRequest, member: Member) -> HttpResponse:
     return _list_page(request, member, _form(member))
 
 
-@never_cache
 @require_http_methods(["GET", "POST"])
 @member_page(Action.CREATE_KEY)
 def key_create(request: HttpRequest, member: Member) -> HttpResponse:
@@ -86,7 +84,6 @@ def key_edit(request: HttpRequest, member: Member, key_id: str) -> HttpResponse:
     return render(request, "keys/edit.html", {"key": key, "form": form}, status=400 if form.errors else 200)
 
 
-@never_cache
 @require_http_methods(["GET", "POST"])
 @member_page(Action.CREATE_KEY)
 def key_rotate(request: HttpRequest, member: Member, key_id: str) -> HttpResponse:

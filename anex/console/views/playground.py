@@ -5,7 +5,6 @@ from typing import Any, Final
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import Member, member_page
@@ -41,7 +40,6 @@ def page(request: HttpRequest, member: Member, task: Task = "chat") -> HttpRespo
     return render(request, f"console/playground/{task}.html", context)
 
 
-@never_cache
 @require_POST
 @member_page(Action.USE_PLAYGROUND)
 def key(request: HttpRequest, member: Member) -> HttpResponse:
@@ -57,7 +55,6 @@ def key(request: HttpRequest, member: Member) -> HttpResponse:
     return JsonResponse({"key": made.secret}, status=201)
 
 
-@never_cache
 @require_safe
 @member_page(Action.USE_PLAYGROUND)
 def bill(request: HttpRequest, member: Member, request_id: str) -> HttpResponse:

@@ -7,7 +7,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import Member, member_page
@@ -32,7 +31,6 @@ _SAMPLES: Final = {
 }
 
 
-@never_cache
 @require_http_methods(["GET", "POST"])
 @member_page(Action.SUBMIT_JOB)
 def new(request: HttpRequest, member: Member) -> HttpResponse:
@@ -60,7 +58,6 @@ def new(request: HttpRequest, member: Member) -> HttpResponse:
     return _page(request, member, form, offered, source)
 
 
-@never_cache
 @require_POST
 @member_page(Action.SUBMIT_JOB)
 def upload(request: HttpRequest, member: Member) -> HttpResponse:
@@ -77,7 +74,6 @@ def upload(request: HttpRequest, member: Member) -> HttpResponse:
     )
 
 
-@never_cache
 @require_POST
 @member_page(Action.SUBMIT_JOB)
 def file_form(request: HttpRequest, member: Member) -> HttpResponse:
@@ -100,7 +96,6 @@ def file_form(request: HttpRequest, member: Member) -> HttpResponse:
     return render(request, "console/jobs/file_form.html", context, status=201)
 
 
-@never_cache
 @require_POST
 @member_page(Action.SUBMIT_JOB)
 def sample(request: HttpRequest, member: Member) -> HttpResponse:
@@ -121,7 +116,6 @@ def sample(request: HttpRequest, member: Member) -> HttpResponse:
     return redirect(f"{reverse('job_new')}?input={source.pk}&model={model}")
 
 
-@never_cache
 @require_safe
 @member_page(Action.SUBMIT_JOB)
 def input_state(request: HttpRequest, member: Member, input_id: UUID) -> HttpResponse:

@@ -6,7 +6,6 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import Member, member_page
@@ -27,7 +26,6 @@ def endpoint_list(request: HttpRequest, member: Member) -> HttpResponse:
     return _list_page(request, member, EndpointForm())
 
 
-@never_cache
 @require_http_methods(["GET", "POST"])
 @member_page(Action.MANAGE_WEBHOOKS)
 def endpoint_create(request: HttpRequest, member: Member) -> HttpResponse:
@@ -71,7 +69,6 @@ def endpoint_edit(request: HttpRequest, member: Member, endpoint_id: UUID) -> Ht
     return render(request, "webhooks/edit.html", context, status=400 if form.errors else 200)
 
 
-@never_cache
 @require_http_methods(["GET", "POST"])
 @member_page(Action.MANAGE_WEBHOOKS)
 def endpoint_rotate(request: HttpRequest, member: Member, endpoint_id: UUID) -> HttpResponse:

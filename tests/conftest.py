@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import TransactionTestCase
 from hypothesis import HealthCheck, settings
+from psycopg.errors import DeadlockDetected
 
 from anex.core import openai_errors
 from anex.core.destinations import Rules
@@ -29,7 +30,8 @@ settings.register_profile("explore", deadline=None, suppress_health_check=[Healt
 settings.register_profile("suite", settings.get_profile("explore"), derandomize=True, max_examples=100)
 settings.load_profile("suite")
 
-# As one who copies a database does: rows go in any order, and append-only tables let them.
+# As one who copies a database does: rows go in any order, and append-only tables let them. Where a process of the
+# test still writes, it is not the one that gives way.
 EMPTY_TABLES = """
 DO $$
 DECLARE
@@ -37,6 +39,7 @@ DECLARE
     filled boolean;
 BEGIN
     SET LOCAL session_replication_role = replica;
+    SET LOCAL deadlock_timeout = '50ms';
     FOR place IN
         SELECT oid::regclass FROM pg_class
         WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname NOT IN
@@ -62,8 +65,14 @@ def tables_are_emptied_where_they_have_rows() -> Iterator[None]:
     """After a transactional test; Django truncates every table and makes permissions again, in half a second."""
 
     def empty(case: TransactionTestCase) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(EMPTY_TABLES)
+        for chance in range(5):
+            try:
+                with connection.cursor() as cursor:
+                    cursor.execute(EMPTY_TABLES)
+                return
+            except OperationalError as refused:
+                if not isinstance(refused.__cause__, DeadlockDetected) or chance == 4:
+                    raise
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", empty)

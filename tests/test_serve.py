@@ -103,6 +103,7 @@ def whole(connection: socket.socket) -> bytes:
 
 def test_process_that_drains_says_so_to_requests_that_still_come(running: Running) -> None:
     kept = running.connect()
+    until(lambda: len(running.server.server_state.connections) == 1)
     running.end()
     kept.sendall(REQUEST)
     whole(kept)

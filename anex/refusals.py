@@ -70,19 +70,26 @@ class RequestIdMiddleware(MiddlewareMixin):
 
 
 class DatabaseAwayMiddleware(MiddlewareMixin):
-    """Answers for every view that the database failed: 503 and a wait, in the words of the surface or as a page."""
+    """Answers for every view that the database or the store failed: 503 and a wait, in the words of the surface or as a
+    page."""
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """The answer; None for every other exception."""
-        if not isinstance(exception, OperationalError | InterfaceError):
+        if not isinstance(exception, OperationalError | InterfaceError | Unavailable):
             return None
         # What the driver says names the host.
-        log.warning("the database is away: %s", type(exception).__name__)
+        log.warning("a request could not be handled: %s", type(exception).__name__)
         told = Unavailable("The request could not be handled just now. Try again.", retry_after=1)
         answer = _in_json(request, told) or defaults.server_error(request)
         answer.status_code = 503
         answer["Retry-After"] = "1"
         return answer
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """A page that a view gave with 503 says when to come back, too; what programs read has said what it knows."""
+        if response.status_code == Unavailable.status and not request.path.startswith(API_PATHS):
+            response.setdefault("Retry-After", "1")
+        return response
 
 
 class NulMiddleware(MiddlewareMixin):

@@ -4,6 +4,8 @@ import logging
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
+from anex.core import swept
+
 log = logging.getLogger(__name__)
 
 Step = Callable[[datetime], object]
@@ -16,3 +18,4 @@ def run(steps: Iterable[Step], now: datetime) -> None:
             step(now)
         except Exception:
             log.exception("%s failed; the next sweep tries again", step.__qualname__)
+    swept.record(now)

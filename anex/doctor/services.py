@@ -12,7 +12,7 @@ from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from redis import Redis, RedisError
 
-from anex.core import clock
+from anex.core import clock, swept
 from anex.core.errors import AnexError
 from anex.doctor.findings import Finding, broken, ok, warning
 from jobs import storage
@@ -80,7 +80,10 @@ def broker() -> Iterator[Finding]:
         remedy = "Check REDIS_URL and that the server runs and takes writes. Until then jobs start later."
         yield broken("broker", f"it does not answer: {type(error).__name__}", remedy)
         return
-    if wrote:
+    if wrote and (others := [region for region in swept.sharing() if region != settings.ANEX_REGION]):
+        remedy = "Give each region a Valkey of its own (REDIS_URL): tasks and rings of one reach workers of the other."
+        yield warning("broker", f"the region {others[0]} uses it too", remedy)
+    elif wrote:
         yield ok("broker", "it takes and gives")
     else:
         yield broken("broker", "it lost what it was given", "Raise its maxmemory; use the policy noeviction.")

@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils.deprecation import MiddlewareMixin
 from django.views import defaults
 
-from anex.core import log_ids, openai_errors
+from anex.core import log_ids, openai_errors, tracing
 from anex.core.errors import AnexError, InvalidRequest, NotFound, Unavailable
 
 log = logging.getLogger(__name__)
@@ -59,6 +59,8 @@ class RequestIdMiddleware(MiddlewareMixin):
     def process_view(self, request: HttpRequest, view: object, args: object, captured: dict[str, Any]) -> None:
         """Lines of this request tell the job from here on."""
         match = request.resolver_match
+        if match:
+            tracing.note({"http.route": match.route})
         if match and _JOB in match.route and (job := captured.get("job_id") or captured.get("id")):
             log_ids.add(job=str(job)[:_ID_LENGTH])
 

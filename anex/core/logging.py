@@ -14,12 +14,18 @@ from anex.core import log_ids
 # What is looked for first, in small letters, since most lines hold nothing of the kind. An API key keeps its id, which
 # names it; a link keeps the page it leads to.
 _SECRETS = (
-    ("sk-", re.compile(r"\b(sk-[A-Za-z0-9]{12})[A-Za-z0-9]{40}\b"), r"\1…"),
+    # However much of it is left: paths and answers are cut short.
+    ("sk-", re.compile(r"\b(sk-[A-Za-z0-9]{12})[A-Za-z0-9]+"), r"\1…"),
     ("whsec_", re.compile(r"\b(whsec_)[A-Za-z0-9+/=_-]+"), r"\1…"),
     # What makes a link to a file one that works (S3: presigned URLs, and forms).
     ("x-amz-s", re.compile(r"(x-amz-(?:signature|security-token)(?:=|%3D))[^\s&\"']+", re.IGNORECASE), r"\1…"),
+    ("signature=", re.compile(r"([?&]signature=)[^\s&\"']+"), r"\1…"),
+    ("k_", re.compile(r"\b([rs]k_(?:live|test)_)\w+"), r"\1…"),
     ("/invitations/", re.compile(r"(/invitations/)[^\s/\"'?]{20,}(?![^\s\"'?]*/)"), r"\1…"),
     ("/accounts/", re.compile(r"(/accounts/(?:password/reset/key|confirm-email)/)[^\s/\"'?]+"), r"\1…"),
+    # Who signs in, where a URL says so: of databases, of customers' hosts.
+    ("@", re.compile(r"(\w://)[^\s/?#\"'@]*:[^\s/?#\"']*@"), r"\1…@"),
+    ("bearer ", re.compile(r"\b(bearer )(?!sk-)[^\s\"',;]+", re.IGNORECASE), r"\1…"),
     ("detail:", re.compile(r"^(DETAIL:).*$", re.MULTILINE), r"\1 …"),
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")

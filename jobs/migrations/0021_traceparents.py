@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0019_jobs_that_ended'),
+        ('jobs', '0020_names'),
     ]
 
     operations = [

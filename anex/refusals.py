@@ -14,7 +14,7 @@ from django.shortcuts import render
 from django.template import loader
 from django.utils.deprecation import MiddlewareMixin
 
-from anex.core import log_ids, openai_errors
+from anex.core import log_ids, openai_errors, tracing
 from anex.core.errors import AnexError, InvalidRequest, NotFound, Unavailable
 
 log = logging.getLogger(__name__)
@@ -66,6 +66,8 @@ class RequestIdMiddleware(MiddlewareMixin):
     def process_view(self, request: HttpRequest, view: object, args: object, captured: dict[str, Any]) -> None:
         """Lines of this request tell the job from here on."""
         match = request.resolver_match
+        if match:
+            tracing.note({"http.route": match.route})
         if match and _JOB in match.route and (job := captured.get("job_id") or captured.get("id")):
             log_ids.add(job=str(job)[:_ID_LENGTH])
 

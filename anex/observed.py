@@ -1,8 +1,8 @@
 """What every request leaves behind: an id in its answer, a log line without its query, and its time in /metrics."""
 
 import logging
+import os
 from typing import Any, Final
-from uuid import uuid4
 
 from anex.core import clock, log_ids, measures, tracing
 from anex.core.asgi import App, Receive, Scope, Send
@@ -29,7 +29,7 @@ class Observed:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        log_ids.begin(request=uuid4().hex)
+        log_ids.begin(request=os.urandom(16).hex())
         if scope["type"] == "http":
             with _span(scope) as span:
                 await _serve(self._app, scope, receive, send, span)
@@ -55,7 +55,7 @@ async def _serve(app: App, scope: Scope, receive: Receive, send: Send, span: tra
         nonlocal status, begun_s
         if event["type"] == "http.response.start":
             status, begun_s = event["status"], clock.monotonic() - began
-            if not any(name == _HEADER for name, _ in event["headers"]):
+            if _HEADER not in [name for name, _ in event["headers"]]:
                 event["headers"] = [*event["headers"], (_HEADER, log_ids.request_id().encode())]
         await send(event)
 

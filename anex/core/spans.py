@@ -47,6 +47,11 @@ class Live:
         told = self._span.get_span_context()
         return f"00-{told.trace_id:032x}-{told.span_id:016x}-{int(told.trace_flags) & 1:02x}"
 
+    @property
+    def trace(self) -> str:
+        """The id of what the collector is told of; empty where it is told nothing."""
+        return f"{self._span.get_span_context().trace_id:032x}" if self._span.is_recording() else ""
+
     def note(self, facts: Mapping[str, Fact]) -> None:
         """Attributes."""
         self._span.set_attributes(facts)

@@ -19,10 +19,13 @@ _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_E
 
 
 class Live(Protocol):
-    """A span that is being told; `traceparent` names it to others."""
+    """A span that is begun; `traceparent` names it to others, `trace` the trace it is told in, if it is."""
 
     @property
     def traceparent(self) -> str: ...
+
+    @property
+    def trace(self) -> str: ...
 
     def note(self, facts: Mapping[str, Fact]) -> None: ...
 
@@ -69,7 +72,8 @@ class Span:
         if self._live:
             if kind is not None:
                 self._live.fail(kind.__name__)
-            self._live.note({f"anex.{name}": value for name, value in log_ids.current().items() if name != "trace"})
+            if self._live.trace:
+                self._live.note({f"anex.{name}": value for name, value in log_ids.current().items() if name != "trace"})
             self._live.end()
 
 
@@ -110,8 +114,8 @@ def span(name: str, *, kind: Kind = "internal", parent: str = "", facts: Mapping
     if _tracer is None:
         return NOTHING
     live = _tracer.start(name, kind, parent, facts or {})
-    if (told := live.traceparent).endswith("1"):
-        log_ids.add(trace=told.split("-")[1])
+    if live.trace:
+        log_ids.add(trace=live.trace)
     return Span(live)
 
 

@@ -253,6 +253,7 @@ def _told(outage: Outage, load: Load, answers: list[Answer], recovered: dict[str
 
 def finish(stack: Lasting, load: Load, receiver: FailingReceiver, patience_s: float) -> None:
     """Everything that was begun ends, once, and the books agree."""
+    _check_sweeps(stack)
     load.end()
     for job_id in load.orders:
         stack.wait_for(job_id, "done", seconds=patience_s)
@@ -271,6 +272,18 @@ def finish(stack: Lasting, load: Load, receiver: FailingReceiver, patience_s: fl
     ((billed, _, _),) = stack.query(BOOKS)
     print(f"{answered} realtime answers, {billed} billed; {jobs} jobs, {len(receiver.taken)} events told")
     assert billed == answered
+
+
+def _check_sweeps(stack: Stack) -> None:
+    """The scheduler sends, and workers take what it sends."""
+
+    def taken() -> int:
+        return sum((stack.state / f"worker-{number}.log").read_bytes().count(b"Task jobs.sweep[") for number in (0, 1))
+
+    before, deadline = taken(), time.monotonic() + RECOVERED_S
+    while taken() == before:
+        assert time.monotonic() < deadline, "no sweep is taken any more"
+        time.sleep(0.2)
 
 
 def _cancelled(stack: Stack, job_id: str) -> None:
@@ -316,9 +329,10 @@ def play(outages: list[Outage], *, rows: int, submits: int, patience_s: float, d
 
 
 def _show_log(stack: Stack) -> None:
-    lines = (stack.state / "web.log").read_text(errors="replace").splitlines()
-    told = [line for line in lines if any(word in line for word in ("WARNING", "ERROR", "Error"))]
-    print("\n".join(told[-60:]))
+    for name in ("web.log", "postgres/postgres.log"):
+        lines = (stack.state / name).read_text(errors="replace").splitlines()
+        told = [line for line in lines if any(word in line for word in ("WARNING", "ERROR", "Error", "FATAL"))]
+        print(name, *told[-60:], sep="\n")
 
 
 def main() -> int:

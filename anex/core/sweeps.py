@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Final, TypeVar
 
+from anex.core import swept
 from anex.core.errors import Unavailable
 
 log = logging.getLogger(__name__)
@@ -23,6 +24,7 @@ def run(steps: Iterable[Step], now: datetime) -> None:
             step(now)
         except Exception:
             log.exception("%s failed; the next sweep tries again", step.__qualname__)
+    swept.record(now)
 
 
 def each(things: Iterable[T], do: Callable[[T], int]) -> int:

@@ -34,11 +34,11 @@ def send_test(*, organization_id: UUID, endpoint_id: UUID, actor: Actor) -> Webh
 
 
 @transaction.atomic
-def resend(*, organization_id: UUID, delivery_id: UUID, actor: Actor) -> WebhookDelivery:
+def resend(*, organization_id: UUID, delivery_id: UUID, actor: Actor, reason: str = "") -> WebhookDelivery:
     """Send an event again, with the same `webhook-id` and all the attempts of a new one.
 
     One that waits for its next attempt is sent at once. Raises NotFound (404), Conflict (409) where the endpoint
-    is disabled.
+    is disabled. The `reason` of staff is kept in the audit record.
     """
     found = webhooks.delivery(organization_id, delivery_id)
     endpoint = webhooks.locked_endpoint(organization_id, found.endpoint_id)
@@ -48,7 +48,7 @@ def resend(*, organization_id: UUID, delivery_id: UUID, actor: Actor) -> Webhook
     delivery.tries_left = ATTEMPTS
     delivery.save(update_fields=["state", "next_attempt_at", "tries_left"])
     ring()
-    _record("webhook.resend", delivery, endpoint, actor)
+    _record("webhook.resend", delivery, endpoint, actor, reason)
     return delivery
 
 
@@ -82,11 +82,12 @@ def _require_enabled(endpoint: WebhookEndpoint) -> None:
         raise Conflict("This endpoint is disabled. Enable it first.")
 
 
-def _record(action: str, delivery: WebhookDelivery, endpoint: WebhookEndpoint, actor: Actor) -> None:
+def _record(action: str, delivery: WebhookDelivery, endpoint: WebhookEndpoint, actor: Actor, reason: str = "") -> None:
     audit.record(
         organization_id=endpoint.organization_id,
         actor=actor,
         action=action,
         target=str(endpoint.pk),
+        reason=reason,
         details={"delivery": str(delivery.pk)},
     )

@@ -77,7 +77,7 @@ class Relay:
     async def _end(self) -> None:
         self._runs.set()
         await self._refuse()
-        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
+        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
         # A transport closes its socket in the turn after it was aborted.
         await asyncio.sleep(0)
 

@@ -81,6 +81,19 @@ def test_a_statement_is_given_up_with_its_connection(relay: Relay, monkeypatch: 
     wrapper.close()
 
 
+@pytest.mark.parametrize(("kind", "is_kept"), [(patience.WEB, False), (patience.WORKER, True)])
+def test_a_connection_that_no_other_request_finds_ends_with_its_own(
+    relay: Relay, monkeypatch: pytest.MonkeyPatch, kind: Patience, is_kept: bool
+) -> None:
+    monkeypatch.setattr(patience, "_chosen", kind)
+    wrapper = through(relay)
+    wrapper.settings_dict |= {"CONN_MAX_AGE": 60}
+    assert ask(wrapper) == (1,)
+    wrapper.close_if_unusable_or_obsolete()
+    assert (wrapper.connection is not None) == is_kept
+    wrapper.close()
+
+
 def test_a_command_waits_as_long_as_it_takes(relay: Relay) -> None:
     assert patience.chosen() is patience.COMMAND
     wrapper = through(relay)

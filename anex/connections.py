@@ -20,6 +20,7 @@ class Connection(HttpToolsProtocol):
     """One client."""
 
     _timer: asyncio.TimerHandle | None = None
+    # That came since anything of a body did.
     _head_bytes = 0
     _is_head_begun = False
 
@@ -43,11 +44,10 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take in what has come, unless the head grows without an end."""
-        if self._timer is not None:
-            self._head_bytes += len(data)
+        """Take in what has come, unless a head, or what follows a body, grows without an end."""
+        self._head_bytes += len(data)
         super().data_received(data)
-        if self._timer is not None and self._head_bytes > MOST_HEAD:
+        if self._head_bytes > MOST_HEAD:
             self._give_up()
 
     def on_message_begin(self) -> None:
@@ -57,11 +57,26 @@ class Connection(HttpToolsProtocol):
         if self._timer is None:
             self._begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header of the head; those that follow a body say nothing to anybody here."""
+        if self._timer is not None:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         """The head is there."""
         self._is_head_begun = False
         self._end()
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """A body has limits of its own."""
+        self._head_bytes = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The next head begins with nothing."""
+        self._head_bytes = 0
+        super().on_message_complete()
 
     def _begin(self) -> None:
         self._head_bytes = 0

@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 
 from anex.connections import Connection, Page
-from anex.core import clock
+from anex.core import clock, patience
 
 # Longer than clients keep a connection they do not use: they close it, and never send into one that is being closed.
 KEEP_ALIVE_S = 75
@@ -79,6 +79,7 @@ def main() -> None:
     )
     parser.add_argument("--log-level", default="info")
     asked = parser.parse_args()
+    patience.choose(patience.WEB)
     config = uvicorn.Config(
         "anex.asgi:application",
         host=asked.host,

@@ -192,7 +192,12 @@ def main() -> int:
         print("slowest end: " + ", ".join(f"{kind} {took:.1f} s" for kind, took in figures.slowest_s.items()))
         print(f"answered: {dict(crowd.seen)}; jobs of {asked.rows} rows: {len(crowd.jobs)}")
         print(f"failed: {len(crowd.wrong)} {crowd.wrong[:10]}")
-        check(stack, crowd)
+        try:
+            check(stack, crowd)
+        except AssertionError:
+            for log in sorted(stack.state.glob("web*.log")):
+                print("".join(line for line in log.open() if "WARNING" in line or "ERROR" in line)[:4000])
+            raise
     print("every row once, sent once; books exact")
     return 0
 

@@ -35,7 +35,7 @@ class RateLimit:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self.rates = Rates(settings.CELERY_BROKER_URL, prefix="anex-edge")
+        self.rates = Rates(settings.CELERY_BROKER_URL, prefix=f"{settings.ANEX_VALKEY_PREFIX}anex-edge")
         self._address_rate = parse(settings.ANEX_ADDRESS_RATE)
         self._key_rate = parse(settings.ANEX_KEY_RATE)
 

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 from cryptography.fernet import InvalidToken
+from django.conf import settings
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
@@ -124,4 +125,4 @@ def _unseal(sealed: bytes) -> Kept:
 
 
 def _name(source: str) -> str:
-    return f"anex-answer:{source}"
+    return f"{settings.ANEX_VALKEY_PREFIX}anex-answer:{source}"

@@ -111,17 +111,6 @@ def test_a_scheduler_that_has_stopped_and_jobs_without_a_server_are_broken(acme:
     assert "broken" not in {each.state for each in models.waiting_jobs()}
 
 
-@pytest.mark.django_db
-def test_a_broker_that_another_region_uses_is_told(settings) -> None:
-    settings.CELERY_BROKER_URL = f"{settings.CELERY_BROKER_URL.rstrip('/').removesuffix('/0')}/7"
-    assert [each.state for each in services.broker()] == ["ok"]
-    for region in ("eu", "world"):
-        settings.ANEX_REGION = region
-        swept.record(clock.now())
-    assert [(each.state, each.told) for each in services.broker()] == [("warning", "the region eu uses it too")]
-    swept._broker().flushdb()
-
-
 def test_an_address_that_is_not_answered_to_is_broken(settings) -> None:
     settings.ALLOWED_HOSTS, settings.ANEX_PUBLIC_URL = ["anex.example"], "https://other.example"
     assert [each.remedy for each in setup.hosts()] == ["Add it to ALLOWED_HOSTS."]

@@ -4,7 +4,9 @@ import json
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from typing import Any, Final
 
 import httpx
@@ -178,6 +180,7 @@ class Submitter(threading.Thread):
         self._most = most
         self.answers: list[Answer] = []
         self.ids: dict[str, str] = {}
+        self._cancelled: set[str] = set()
 
     def run(self) -> None:
         """One job after the other."""
@@ -196,8 +199,16 @@ class Submitter(threading.Thread):
                     status, wrong = 0, type(error).__name__
                 if status == 201:
                     self.ids[key] = answer.json()["id"]
-                    self._stack.request("POST", f"/jobs/{self.ids[key]}/cancel")
+                for job_id in set(self.ids.values()) - self._cancelled:
+                    self._cancel(job_id)
                 self.answers.append(Answer(began, self.name, status, time.monotonic() - began, wrong))
+
+    def _cancel(self, job_id: str) -> None:
+        """So that not too many wait for approval; one that is being estimated cannot be cancelled yet."""
+        with suppress(OSError, HTTPException, ValueError):
+            status, _ = self._stack.request("POST", f"/jobs/{job_id}/cancel")
+            if status == 200:
+                self._cancelled.add(job_id)
 
 
 def all_answers(clients: Iterable[Client | Submitter]) -> list[Answer]:

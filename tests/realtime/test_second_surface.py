@@ -58,11 +58,8 @@ def test_example_of_the_docs_runs_as_written(surface: Surface, monkeypatch, caps
     monkeypatch.setenv("ANEX_API_KEY", surface.key.secret)
     page = (BASE_DIR / "anex" / "docs" / "pages" / "openai.md").read_text()
     example = page.partition("```python openai\n")[2].partition("```")[0]
-    for name, value in (
-        ("url }}/v1", f"{surface.origin}/openai/v1"),
-        ("chat }}", "scripted"),
-        ("embed }}", "scripted-embed"),
-    ):
+    names = {"url }}/v1": f"{surface.origin}/openai/v1", "chat }}": "scripted", "embed }}": "scripted-embed"}
+    for name, value in names.items():
         example = example.replace(f"{{{{ sample.{name}", value)
     exec(example, {})
     chat, response, width = capsys.readouterr().out.splitlines()

@@ -1,7 +1,7 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-all test-clients test-vllm screenshots fuzz fuzz-parsers hostile explore leavers lint audit format migrations styles bench-pages bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-upload bench-requests bench-gateway bench-batch bench-scale bench-beside bench-finalize chaos upgrade-check
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
@@ -34,6 +34,8 @@ help:
 	@echo "make bench-beside  ten rows beside a job of 100,000 of another organization; needs rustc"
 	@echo "make bench-finalize  results of up to 10 M rows where asked are put together; time and memory of the process"
 	@echo "make chaos         twenty times three jobs of 20,000 rows while everything they need fails; ARGS=\"--seeds 1\""
+	@echo "make outages       Postgres, Valkey and the store away for 30 s each, in three ways, while every surface is used"
+	@echo "make regions       two regions on local disks and in two buckets: what one keeps is nowhere else; a minute or two"
 	@echo "make upgrade-check  the last release's tests on this schema; ARGS=\"--from REF\" names another, ARGS=--all runs more"
 	@echo "make bench-holds   200 threads spend one balance; how long a hold takes"
 
@@ -125,6 +127,11 @@ bench-finalize:
 
 chaos:
 	@$(RUN) dev -m tests.faults.chaos $(ARGS)
+
+outages:
+	@$(RUN) dev -m tests.faults.outages $(ARGS)
+regions:
+	@ANEX_TEST_REGIONS=all $(RUN) dev -m pytest tests/flows/test_two_regions.py $(ARGS)
 
 upgrade-check:
 	@$(RUN) dev -m tests.upgrade $(ARGS)

@@ -4,6 +4,7 @@ uvicorn waits for a head without an end and keeps what has come of it, header by
 """
 
 import asyncio
+import select
 from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -20,6 +21,16 @@ class Connection(HttpToolsProtocol):
     _timer: asyncio.TimerHandle | None = None
     # That came since anything of a body did.
     _head_bytes = 0
+    _is_head_begun = False
+
+    def is_free(self) -> bool:
+        """Whether nothing of a request has come, not even as far as the kernel: to close it then loses nothing."""
+        if self._is_head_begun or (self.cycle is not None and not self.cycle.response_complete):
+            return False
+        socket = self.transport.get_extra_info("socket")
+        waiting = select.poll()
+        waiting.register(socket.fileno(), select.POLLIN)
+        return not waiting.poll(0)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first head."""
@@ -41,6 +52,7 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """A head begins."""
         super().on_message_begin()
+        self._is_head_begun = True
         if self._timer is None:
             self._begin()
 
@@ -51,6 +63,7 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The head is there."""
+        self._is_head_begun = False
         self._end()
         super().on_headers_complete()
 

@@ -14,7 +14,7 @@ from django.shortcuts import render
 from django.template import loader
 from django.utils.deprecation import MiddlewareMixin
 
-from anex.core import log_ids, openai_errors
+from anex.core import log_ids, openai_errors, tracing
 from anex.core.errors import AnexError, InvalidRequest, NotFound, Unavailable
 
 log = logging.getLogger(__name__)
@@ -66,6 +66,8 @@ class RequestIdMiddleware(MiddlewareMixin):
     def process_view(self, request: HttpRequest, view: object, args: object, captured: dict[str, Any]) -> None:
         """Lines of this request tell the job from here on."""
         match = request.resolver_match
+        if match:
+            tracing.note({"http.route": match.route})
         if match and _JOB in match.route and (job := captured.get("job_id") or captured.get("id")):
             log_ids.add(job=str(job)[:_ID_LENGTH])
 
@@ -77,18 +79,25 @@ class RequestIdMiddleware(MiddlewareMixin):
 
 
 class DatabaseAwayMiddleware(MiddlewareMixin):
-    """Answers for every view that the database failed: 503 and a wait, in the words of the surface or as a page."""
+    """Answers for every view that the database or the store failed: 503 and a wait, in the words of the surface or as a
+    page."""
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """The answer; None for every other exception."""
-        if not isinstance(exception, OperationalError | InterfaceError):
+        if not isinstance(exception, OperationalError | InterfaceError | Unavailable):
             return None
         # What the driver says names the host.
-        log.warning("the database is away: %s", type(exception).__name__)
+        log.warning("a request could not be handled: %s", type(exception).__name__)
         told = Unavailable("The request could not be handled just now. Try again.", retry_after=1)
         answer = _in_json(request, told) or _failed(503)
         answer["Retry-After"] = "1"
         return answer
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """A page that a view gave with 503 says when to come back, too; what programs read has said what it knows."""
+        if response.status_code == Unavailable.status and not request.path.startswith(API_PATHS):
+            response.setdefault("Retry-After", "1")
+        return response
 
 
 class NulMiddleware(MiddlewareMixin):

@@ -5,6 +5,7 @@ masked, tracebacks included, and so is what Postgres quotes of a row. Nobody's t
 import logging
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -28,6 +29,10 @@ _SECRETS = (
     ("bearer ", re.compile(r"\b(bearer )(?!sk-)[^\s\"',;]+", re.IGNORECASE), r"\1…"),
     ("detail:", re.compile(r"^(DETAIL:).*$", re.MULTILINE), r"\1 …"),
 )
+# Of threads and tasks no line tells.
+logging.logThreads = logging.logMultiprocessing = False
+if hasattr(logging, "logAsyncioTasks"):
+    logging.logAsyncioTasks = False
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -65,7 +70,7 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The object, masked."""
         line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": f"{_second(int(record.created))}.{int(record.created % 1 * 1000):03d}+00:00",
             "level": record.levelname,
             "logger": record.name,
             "message": redact(record.getMessage()),
@@ -77,6 +82,11 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             line["exception"] = redact(self.formatException(record.exc_info))
         return orjson.dumps(line, default=str).decode()
+
+
+@lru_cache(maxsize=2)
+def _second(at: int) -> str:
+    return datetime.fromtimestamp(at, UTC).replace(tzinfo=None).isoformat()
 
 
 def redact(text: str) -> str:

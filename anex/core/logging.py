@@ -21,7 +21,7 @@ from anex.core import log_ids
 # names it; a link keeps the page it leads to.
 _SECRETS = (
     # However much of it is left: paths and answers are cut short.
-    ("sk-", re.compile(r"\b(sk-[A-Za-z0-9]{12})[A-Za-z0-9]+"), r"\1…"),
+    ("sk-", re.compile(r"(sk-[A-Za-z0-9]{12})[A-Za-z0-9]+"), r"\1…"),
     ("whsec_", re.compile(r"\b(whsec_)[A-Za-z0-9+/=_-]+"), r"\1…"),
     # What makes a link to a file one that works (S3: presigned URLs, and forms).
     ("x-amz-s", re.compile(r"(x-amz-(?:signature|security-token)(?:=|%3D))[^\s&\"']+", re.IGNORECASE), r"\1…"),
@@ -41,6 +41,18 @@ logging.logThreads = logging.logMultiprocessing = False
 if hasattr(logging, "logAsyncioTasks"):
     logging.logAsyncioTasks = False
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+class ClientsFaults(logging.Filter):
+    """Django logs what clients do wrong with tracebacks, of which anybody could fill the log: a line has to do."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """True; the record may have become a warning without its traceback."""
+        is_refusal = record.name == "django.request" and record.levelno <= logging.WARNING
+        if is_refusal or record.name.startswith("django.security"):
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+            record.exc_info = record.exc_text = None
+        return True
 
 
 class RedactingFormatter(logging.Formatter):

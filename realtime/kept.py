@@ -56,6 +56,8 @@ class KeptAnswers:
 
     async def get(self, source: str, *, key_id: str) -> Kept | None:
         """The answer to a request, None where it is not kept or was given to another API key."""
+        if clock.monotonic() < self._rests_until:
+            return None
         try:
             sealed = await self._valkey.get(_name(source))
         except (RedisError, OSError) as error:

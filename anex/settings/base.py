@@ -94,7 +94,8 @@ _DATABASE_WAITS = {
 def database(named: dict[str, Any]) -> dict[str, Any]:
     """The database that DATABASE_URL names, with connections that are kept and whose waits end."""
     options = _DATABASE_WAITS | named.get("OPTIONS", {})
-    return named | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
+    kept = {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    return named | kept | {"ENGINE": "anex.core.postgres", "OPTIONS": options}
 
 
 AUTH_USER_MODEL = "accounts.User"

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.services import audit
-from anex.core import clock
+from anex.core import clock, sweeps
 from anex.core.actors import Actor
 from anex.core.errors import Conflict
 from jobs.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent
@@ -15,6 +15,7 @@ from jobs.selectors import webhooks
 from jobs.services import outbox
 from jobs.services.doorbell import ring
 from jobs.storage import store
+from jobs.storage.interface import StoreUnavailable
 from jobs.webhooks import ATTEMPTS, DeliveryState, EventType
 
 KEPT = timedelta(days=30)
@@ -54,17 +55,26 @@ def resend(*, organization_id: UUID, delivery_id: UUID, actor: Actor, reason: st
 def forget(now: datetime) -> int:
     """Delete what happened more than KEPT ago, with its deliveries, their log and the answers kept; safe to repeat.
 
-    Answers how many events were deleted. Raises StoreUnavailable; the next sweep goes on from there.
+    Answers how many events were deleted; one whose answers cannot be deleted holds up no other. Raises
+    StoreUnavailable; the next sweep goes on from there.
     """
-    region, forgotten = settings.ANEX_REGION, 0
-    while True:
-        old = list(WebhookEvent.objects.filter(region=region, at__lte=now - KEPT).values_list("pk", flat=True)[:BATCH])
-        if not old:
-            return forgotten
-        log = WebhookAttempt.objects.filter(delivery__event__in=old)
-        store(region).delete(log.exclude(answer_key="").values_list("answer_key", flat=True))
-        WebhookEvent.objects.filter(pk__in=old).delete()
-        forgotten += len(old)
+    old = WebhookEvent.objects.filter(region=settings.ANEX_REGION, at__lte=now - KEPT)
+    forgotten, tried = 0, list[UUID]()
+    while batch := list(old.exclude(pk__in=tried).values_list("pk", flat=True)[:BATCH]):
+        try:
+            forgotten += _forget(batch)
+        except StoreUnavailable:
+            tried += batch
+            forgotten += sweeps.each(batch, lambda event_id: _forget([event_id]))
+    return forgotten
+
+
+def _forget(event_ids: list[UUID]) -> int:
+    """What the store keeps goes first."""
+    log = WebhookAttempt.objects.filter(delivery__event__in=event_ids)
+    store(settings.ANEX_REGION).delete(log.exclude(answer_key="").values_list("answer_key", flat=True))
+    WebhookEvent.objects.filter(pk__in=event_ids).delete()
+    return len(event_ids)
 
 
 def _require_enabled(endpoint: WebhookEndpoint) -> None:

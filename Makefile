@@ -1,11 +1,12 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-all test-clients test-vllm screenshots fuzz fuzz-parsers explore leavers lint audit format migrations styles bench-pages bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-upload bench-requests bench-gateway bench-batch bench-scale bench-beside bench-finalize chaos upgrade-check
+.PHONY: help demo test test-full test-all test-clients test-vllm screenshots fuzz fuzz-parsers explore leavers lint audit format migrations styles bench-pages bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-upload bench-requests bench-gateway bench-batch bench-scale bench-beside bench-finalize chaos upgrade-check
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
 	@echo "make test          all tests on embedded services; ARGS passes options to pytest"
+	@echo "make test-full     the same with all that the long ones can do: more jobs, kills, steps and clients"
 	@echo "make test-all      the demo, the tests, the fuzzing, the leavers and the clients from clean clones, on every supported Python found"
 	@echo "make test-clients  published clients and frameworks against the platform; ARGS names some; part of make test-all"
 	@echo "make test-vllm     chat, tools, formats and embeddings on a real vLLM server on the CPU; installs it once, 4 GB"
@@ -41,6 +42,9 @@ demo:
 
 test:
 	@$(RUN) dev -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+
+test-full:
+	@ANEX_TEST_SIZE=full $(RUN) dev -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
 test-all:
 	@echo "Clones this repository into a temporary folder once per Python found (3.11, 3.12, 3.13), installs the"

@@ -1,7 +1,7 @@
 # Each target sets up all it needs: see anex/bootstrap. Another Python: make demo PYTHON=python3.12
 RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 
-.PHONY: help demo test test-full test-all test-clients test-vllm screenshots fuzz fuzz-parsers explore leavers lint audit format migrations styles bench-pages bench-memory bench-holds bench-admission bench-estimate bench-parquet bench-validate bench-upload bench-requests bench-gateway bench-batch bench-scale bench-beside bench-finalize chaos upgrade-check
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
@@ -13,6 +13,7 @@ help:
 	@echo "make screenshots   every page in both themes and on a phone, into var/screenshots"
 	@echo "make fuzz          made-up and hostile requests against the APIs; part of make test-all"
 	@echo "make fuzz-parsers  a million made-up rows, content parts and media headers"
+	@echo "make hostile       sixty hostile requests to every route, an hour; HOSTILE=20 fewer, ROUTES=keys to some"
 	@echo "make explore       new examples for every property test; the suite tries the same ones every time"
 	@echo "make leavers       10,000 realtime requests whose clients leave anywhere; part of make test-all"
 	@echo "make lint          ruff, mypy --strict, import contracts"
@@ -34,6 +35,8 @@ help:
 	@echo "make bench-beside  ten rows beside a job of 100,000 of another organization; needs rustc"
 	@echo "make bench-finalize  results of up to 10 M rows where asked are put together; time and memory of the process"
 	@echo "make chaos         twenty times three jobs of 20,000 rows while everything they need fails; ARGS=\"--seeds 1\""
+	@echo "make outages       Postgres, Valkey and the store away for 30 s each, in three ways, while every surface is used"
+	@echo "make regions       two regions on local disks and in two buckets: what one keeps is nowhere else; a minute or two"
 	@echo "make upgrade-check  the last release's tests on this schema; ARGS=\"--from REF\" names another, ARGS=--all runs more"
 	@echo "make bench-holds   200 threads spend one balance; how long a hold takes"
 
@@ -67,6 +70,9 @@ fuzz:
 
 fuzz-parsers:
 	@$(RUN) dev tests/fuzz/parsers.py $(ARGS)
+
+hostile:
+	@ANEX_TEST_HOSTILE="$(or $(HOSTILE),60)" ANEX_TEST_HOSTILE_ROUTES="$(ROUTES)" $(RUN) dev -m pytest -s tests/hostile $(ARGS)
 
 explore:
 	@$(RUN) dev -m pytest -n auto --maxprocesses 4 -m hypothesis --hypothesis-profile explore $(ARGS)
@@ -125,6 +131,12 @@ bench-finalize:
 
 chaos:
 	@$(RUN) dev -m tests.faults.chaos $(ARGS)
+
+outages:
+	@$(RUN) dev -m tests.faults.outages $(ARGS)
+
+regions:
+	@ANEX_TEST_REGIONS=all $(RUN) dev -m pytest tests/flows/test_two_regions.py $(ARGS)
 
 upgrade-check:
 	@$(RUN) dev -m tests.upgrade $(ARGS)

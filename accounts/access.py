@@ -8,20 +8,21 @@ from uuid import UUID
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.models import Membership, Organization, User
 from accounts.permissions import Action, may
-from accounts.selectors import memberships
+from accounts.selectors import freezes, memberships
 from anex.core import log_ids
 from anex.core.actors import Actor
-from anex.core.errors import Forbidden, NotFound
+from anex.core.errors import Forbidden, NotFound, Unavailable
 
 _CURRENT = "organization_id"
+_SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ def member_page(action: Action) -> Callable[[Page], Callable[..., HttpResponseBa
 
     A stranger is sent to sign in, a person without an organization to make one; a role without the action is
     403; NotFound and Forbidden of a service become the pages 404 and 403. Templates find `request.member`. No cache
-    keeps the page: it is not shown to who comes after a sign-out.
+    keeps the page: it is not shown to who comes after a sign-out. Where staff has frozen the console, what changes
+    something is 503.
     """
 
     def decorate(view: Page) -> Callable[..., HttpResponseBase]:
@@ -68,7 +70,11 @@ def member_page(action: Action) -> Callable[[Page], Callable[..., HttpResponseBa
             if not member.may(action):
                 raise PermissionDenied
             try:
+                if request.method not in _SAFE:
+                    freezes.require_open("console")
                 return view(request, member, **captured)
+            except Unavailable as error:
+                return _unavailable(request, error)
             except NotFound as error:
                 raise Http404(error.message) from error
             except Forbidden as error:
@@ -98,6 +104,15 @@ def switch(request: HttpRequest, organization_id: UUID) -> None:
 
 def _others(mine: list[Membership], current: Membership) -> tuple[Organization, ...]:
     return tuple(membership.organization for membership in mine if membership.pk != current.pk)
+
+
+def _unavailable(request: HttpRequest, error: Unavailable) -> HttpResponse:
+    """What cannot be done now, as a page, or for a script of one as its `detail`."""
+    answer: HttpResponse = JsonResponse({"detail": error.message})
+    if "text/html" in request.headers.get("Accept", "text/html"):
+        answer = render(request, "503.html", {"told": error.message})
+    answer.status_code, answer["Retry-After"] = error.status, str(error.retry_after or 1)
+    return answer
 
 
 def _sign_in(request: HttpRequest) -> HttpResponse:

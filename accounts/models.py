@@ -184,6 +184,8 @@ class ApiKey(models.Model):
     )
 
     class Meta:
+        verbose_name = "API key"
+        verbose_name_plural = "API keys"
         constraints = [
             models.UniqueConstraint(
                 fields=["organization", "created_by"],
@@ -263,6 +265,8 @@ class Idempotency(models.Model):
     created_at = models.DateTimeField(db_index=True)
 
     class Meta:
+        verbose_name = "idempotency key"
+        verbose_name_plural = "idempotency keys"
         constraints = [
             models.UniqueConstraint(fields=["organization", "operation", "key_sha256"], name="one_effect_per_key")
         ]

@@ -4,9 +4,10 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import task_postrun, task_prerun
+from celery.signals import before_task_publish, celeryd_init, task_postrun, task_prerun
+from django.conf import settings
 
-from anex.core import log_ids
+from anex.core import log_ids, tracing
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "anex.settings.development")
 
@@ -15,13 +16,33 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
+_spans: dict[str, tracing.Span] = {}
+
+
+@celeryd_init.connect
+def begin_worker(**_: Any) -> None:
+    """Before anything of a worker is there that could be traced."""
+    tracing.begin("anex-worker", region=settings.ANEX_REGION)
+
+
+@before_task_publish.connect
+def publish_task(headers: dict[str, Any], **_: Any) -> None:
+    """A task goes on with the trace of whoever asks for it."""
+    headers.update(tracing.headers())
+
+
 @task_prerun.connect
-def begin_task(task_id: str, **_: Any) -> None:
+def begin_task(task_id: str, task: Any, **_: Any) -> None:
     """Lines of the task tell its id."""
     log_ids.begin(task=task_id)
+    parent = task.request.get(tracing.PARENT) or ""
+    _spans[task_id] = tracing.span(task.name, kind="consumer", parent=parent)
 
 
 @task_postrun.connect
-def end_task(**_: Any) -> None:
+def end_task(task_id: str, state: str | None = None, **_: Any) -> None:
     """The thread goes on with other tasks."""
+    with _spans.pop(task_id, tracing.NOTHING) as span:
+        if state != "SUCCESS":
+            span.fail(str(state))
     log_ids.end()

@@ -4,6 +4,7 @@ uvicorn waits for a head without an end and keeps what has come of it, header by
 """
 
 import asyncio
+import select
 from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -18,7 +19,18 @@ class Connection(HttpToolsProtocol):
     """One client."""
 
     _timer: asyncio.TimerHandle | None = None
+    # That came since anything of a body did.
     _head_bytes = 0
+    _is_head_begun = False
+
+    def is_free(self) -> bool:
+        """Whether nothing of a request has come, not even as far as the kernel: to close it then loses nothing."""
+        if self._is_head_begun or (self.cycle is not None and not self.cycle.response_complete):
+            return False
+        socket = self.transport.get_extra_info("socket")
+        waiting = select.poll()
+        waiting.register(socket.fileno(), select.POLLIN)
+        return not waiting.poll(0)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first head."""
@@ -31,23 +43,39 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take in what has come, unless the head grows without an end."""
-        if self._timer is not None:
-            self._head_bytes += len(data)
+        """Take in what has come, unless a head, or what follows a body, grows without an end."""
+        self._head_bytes += len(data)
         super().data_received(data)
-        if self._timer is not None and self._head_bytes > MOST_HEAD:
+        if self._head_bytes > MOST_HEAD:
             self._give_up()
 
     def on_message_begin(self) -> None:
         """A head begins."""
         super().on_message_begin()
+        self._is_head_begun = True
         if self._timer is None:
             self._begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header of the head; those that follow a body say nothing to anybody here."""
+        if self._timer is not None:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         """The head is there."""
+        self._is_head_begun = False
         self._end()
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """A body has limits of its own."""
+        self._head_bytes = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The next head begins with nothing."""
+        self._head_bytes = 0
+        super().on_message_complete()
 
     def _begin(self) -> None:
         self._head_bytes = 0

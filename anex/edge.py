@@ -5,6 +5,7 @@ Counted by address and by key (see anex/rates.py). ASGI, so that it stands in fr
 
 import hashlib
 from collections.abc import Iterator
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from anex.refusals import API_PATHS, OPENAI_PATHS
 CALCULATOR: Final = "/pricing"
 _COUNTS: Final = parse("30 per minute")
 _MOST_COUNTED: Final = 1024 * 1024
+_LONGEST_ADDRESS: Final = 100
 TOO_MUCH: Final = b"The calculator reads the beginning of a file: send at most 1 MiB of it."
 MESSAGE = "Requests arrive faster than they are accepted. Wait as long as Retry-After says."
 # Reference 003, RateLimitError.
@@ -33,7 +35,7 @@ class RateLimit:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self.rates = Rates(settings.CELERY_BROKER_URL, prefix="anex-edge")
+        self.rates = Rates(settings.CELERY_BROKER_URL, prefix=f"{settings.ANEX_VALKEY_PREFIX}anex-edge")
         self._address_rate = parse(settings.ANEX_ADDRESS_RATE)
         self._key_rate = parse(settings.ANEX_KEY_RATE)
 
@@ -74,6 +76,11 @@ def client_address(scope: Scope) -> str:
     seen = [hop.strip() for hop in _header(scope, b"x-forwarded-for").decode("latin-1").split(",")]
     if (proxies := settings.ANEX_TRUSTED_PROXIES) and seen != [""]:
         address = seen[-min(proxies, len(seen))]
+    return _counted_as(address) if len(address) <= _LONGEST_ADDRESS else "unknown"
+
+
+@lru_cache(maxsize=4096)
+def _counted_as(address: str) -> str:
     try:
         parsed = ip_address(address)
     except ValueError:

@@ -36,6 +36,8 @@ _FIXED: Final[Headers] = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", _PERMISSIONS.encode()),
 ]
+# What says nothing of it is for who asked, once: a cache or the way back after a sign-out shows it to nobody else.
+_UNCACHED: Final = (b"cache-control", b"no-store")
 _CSP: Final = b"content-security-policy"
 # What is no page of ours loads nothing, whatever a browser takes it for; a picture may have styles.
 _NO_PAGE: Final = (
@@ -67,7 +69,7 @@ class Guard:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._fixed = list(_FIXED)
+        self._fixed = [*_FIXED, _UNCACHED]
         if settings.SECURE_HSTS_SECONDS:
             told = f"max-age={settings.SECURE_HSTS_SECONDS}; includeSubDomains; preload"
             self._fixed.append((b"strict-transport-security", told.encode()))

@@ -17,7 +17,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
-from anex.core import measures
+from anex.core import clock, measures, swept
 from anex.core.money import NANO_PER_DOLLAR
 from billing.selectors import measures as money
 from inference.backends import registry as servers
@@ -66,7 +66,7 @@ class _Kept(Collector):
 
 def _families() -> list[Family]:
     try:
-        found = [*_of_queues(queues.every()), *_of_money(), *_of_jobs(jobs.now()), _silent()]
+        found = [*_of_queues(queues.every()), *_of_money(), *_of_jobs(jobs.now()), _silent(), _swept()]
     except (InterfaceError, OperationalError) as error:
         log.warning("the database is away: %s", type(error).__name__)
         found = []
@@ -129,6 +129,12 @@ def _of_jobs(found: jobs.Measures) -> Iterator[Family]:
 def _silent() -> Family:
     values = [((region,), servers.count_silent(region)) for region in ("world", "eu")]
     return _gauge("anex_servers_silent", "Servers that are switched on and not heard of.", ("region",), values)
+
+
+def _swept() -> Family:
+    ran = [((region,), at) for region in ("world", "eu") if (at := swept.last(region))]
+    values = [(place, max(0.0, (clock.now() - at).total_seconds())) for place, at in ran]
+    return _gauge("anex_sweep_age_seconds", "Seconds since a sweep last ended.", ("region",), values)
 
 
 def _gauge(name: str, meaning: str, labels: Iterable[str], values: Iterable[tuple[Any, float]]) -> GaugeMetricFamily:

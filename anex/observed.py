@@ -1,18 +1,21 @@
 """What every request leaves behind: an id in its answer, a log line without its query, and its time in /metrics."""
 
 import logging
+import os
 from typing import Any, Final
-from uuid import uuid4
 
-from anex.core import clock, log_ids, measures
+from anex.core import clock, log_ids, measures, tracing
 from anex.core.asgi import App, Receive, Scope, Send
 
 log = logging.getLogger("anex.requests")
 
 _HEADER: Final = b"x-request-id"
+_TRACEPARENT: Final = tracing.PARENT.encode()
 _QUIET: Final = ("/static/", "/metrics", "/healthz", "/readyz")
 _LONGEST_PATH: Final = 200
 _UNSENT: Final = 499
+_OURS: Final = 500
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class Observed:
@@ -26,14 +29,25 @@ class Observed:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        log_ids.begin(request=uuid4().hex)
+        log_ids.begin(request=os.urandom(16).hex())
         if scope["type"] == "http":
-            await _serve(self._app, scope, receive, send)
+            with _span(scope) as span:
+                await _serve(self._app, scope, receive, send, span)
         else:
             await self._app(scope, receive, send)
 
 
-async def _serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
+def _span(scope: Scope) -> tracing.Span:
+    """The request's; below the one that its client names, if any."""
+    if not tracing.is_on() or scope["path"].startswith(_QUIET):
+        return tracing.NOTHING
+    named = [value.decode("latin-1") for name, value in scope["headers"] if name == _TRACEPARENT]
+    method, surface = scope["method"] if scope["method"] in _METHODS else "_OTHER", measures.surface_of(scope["path"])
+    facts: dict[str, tracing.Fact] = {"http.request.method": method, "anex.surface": surface}
+    return tracing.span(f"{method} {surface}", kind="server", parent=named[0] if len(named) == 1 else "", facts=facts)
+
+
+async def _serve(app: App, scope: Scope, receive: Receive, send: Send, span: tracing.Span) -> None:
     # What a client that left before was not answered with.
     began, status, begun_s = clock.monotonic(), _UNSENT, None
 
@@ -41,7 +55,7 @@ async def _serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
         nonlocal status, begun_s
         if event["type"] == "http.response.start":
             status, begun_s = event["status"], clock.monotonic() - began
-            if not any(name == _HEADER for name, _ in event["headers"]):
+            if _HEADER not in [name for name, _ in event["headers"]]:
                 event["headers"] = [*event["headers"], (_HEADER, log_ids.request_id().encode())]
         await send(event)
 
@@ -53,6 +67,9 @@ async def _serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
     finally:
         whole_s = clock.monotonic() - began
         measures.count_request(scope["path"], status, begun_s=begun_s, whole_s=whole_s)
+        span.note({"http.response.status_code": status})
+        if status >= _OURS:
+            span.fail(str(status))
         _log(scope, status, whole_s)
 
 

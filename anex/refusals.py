@@ -1,6 +1,7 @@
 """Refusals that no view gives: unknown paths, failures of ours, a database that is away, names no table could hold.
 
-And what every answer of the APIs carries.
+And what every answer of the APIs carries. Django's own pages read the form of the request once more, which may be what
+cannot be read; ours do not.
 """
 
 import logging
@@ -9,10 +10,11 @@ from typing import Any
 from django.core.exceptions import BadRequest
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.template import loader
 from django.utils.deprecation import MiddlewareMixin
-from django.views import defaults
 
-from anex.core import log_ids, openai_errors
+from anex.core import log_ids, openai_errors, tracing
 from anex.core.errors import AnexError, InvalidRequest, NotFound, Unavailable
 
 log = logging.getLogger(__name__)
@@ -26,19 +28,24 @@ _JOB, _ID_LENGTH = "jobs/<", 36
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """A page, or what programs read: the APIs answer JSON on every path below them."""
-    told = InvalidRequest("This request cannot be read: its host, its query or a header makes no sense.")
-    return _in_json(request, told) or defaults.bad_request(request, exception)
+    told = InvalidRequest("This request cannot be read: its host, its query, its form or a header makes no sense.")
+    return _in_json(request, told) or render(request, "400.html", status=400)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """A page, or the same in JSON."""
-    return _in_json(request, NotFound("There is no such endpoint.")) or defaults.page_not_found(request, exception)
+    return _in_json(request, NotFound("There is no such endpoint.")) or render(request, "404.html", status=404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """A page, or the same in JSON."""
     told = AnexError("Something went wrong on our side. Try again.")
-    return _in_json(request, told) or defaults.server_error(request)
+    return _in_json(request, told) or _failed(500)
+
+
+def _failed(status: int) -> HttpResponse:
+    """The page, without whatever may have failed."""
+    return HttpResponse(loader.render_to_string("500.html"), status=status)
 
 
 def in_json(path: str, error: AnexError) -> dict[str, Any] | None:
@@ -59,6 +66,8 @@ class RequestIdMiddleware(MiddlewareMixin):
     def process_view(self, request: HttpRequest, view: object, args: object, captured: dict[str, Any]) -> None:
         """Lines of this request tell the job from here on."""
         match = request.resolver_match
+        if match:
+            tracing.note({"http.route": match.route})
         if match and _JOB in match.route and (job := captured.get("job_id") or captured.get("id")):
             log_ids.add(job=str(job)[:_ID_LENGTH])
 
@@ -70,19 +79,25 @@ class RequestIdMiddleware(MiddlewareMixin):
 
 
 class DatabaseAwayMiddleware(MiddlewareMixin):
-    """Answers for every view that the database failed: 503 and a wait, in the words of the surface or as a page."""
+    """Answers for every view that the database or the store failed: 503 and a wait, in the words of the surface or as a
+    page."""
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """The answer; None for every other exception."""
-        if not isinstance(exception, OperationalError | InterfaceError):
+        if not isinstance(exception, OperationalError | InterfaceError | Unavailable):
             return None
         # What the driver says names the host.
-        log.warning("the database is away: %s", type(exception).__name__)
+        log.warning("a request could not be handled: %s", type(exception).__name__)
         told = Unavailable("The request could not be handled just now. Try again.", retry_after=1)
-        answer = _in_json(request, told) or defaults.server_error(request)
-        answer.status_code = 503
+        answer = _in_json(request, told) or _failed(503)
         answer["Retry-After"] = "1"
         return answer
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """A page that a view gave with 503 says when to come back, too; what programs read has said what it knows."""
+        if response.status_code == Unavailable.status and not request.path.startswith(API_PATHS):
+            response.setdefault("Retry-After", "1")
+        return response
 
 
 class NulMiddleware(MiddlewareMixin):

@@ -10,10 +10,9 @@ import os
 import socket
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from anex.connections import Connection
-from anex.core import clock
+from anex.core import clock, patience
 
 # Longer than clients keep a connection they do not use: they close it, and never send into one that is being closed.
 KEEP_ALIVE_S = 75
@@ -44,14 +43,14 @@ class Server(uvicorn.Server):
         self.lifespan.state["draining"] = True
         state = self.server_state
         state.default_headers = [*state.default_headers, (b"connection", b"close")]
-        free_since: dict[HttpToolsProtocol, float] = {}
+        free_since: dict[Connection, float] = {}
         until = clock.monotonic() + self._drain_s
         while state.connections and not self.force_exit and (now := clock.monotonic()) < until:
             for connection in list(state.connections):
-                if not isinstance(connection, HttpToolsProtocol):
+                if not isinstance(connection, Connection):
                     # A page's socket: it connects again, to whoever serves by then.
                     connection.shutdown()
-                elif connection.cycle is not None and not connection.cycle.response_complete:
+                elif not connection.is_free():
                     free_since.pop(connection, None)
                 elif now - free_since.setdefault(connection, now) >= LINGER_S:
                     connection.shutdown()
@@ -80,6 +79,7 @@ def main() -> None:
     )
     parser.add_argument("--log-level", default="info")
     asked = parser.parse_args()
+    patience.choose(patience.WEB)
     config = uvicorn.Config(
         "anex.asgi:application",
         host=asked.host,

@@ -6,22 +6,36 @@ from typing import Any
 from uuid import uuid4
 
 from django import forms
+from django.contrib import admin
+from django.contrib.admin.widgets import AutocompleteSelect
 from unfold.widgets import (
     UnfoldAdminDateWidget,
     UnfoldAdminDecimalFieldWidget,
-    UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
 )
 
 from accounts.models import Organization
 from billing import ledger
-from billing.models import AutoTopup
+from billing.models import Account, AutoTopup
+
+
+class OrganizationSearch(AutocompleteSelect):
+    """Finds one by what is typed. What stands in it before that is also its name for who hears the page."""
+
+    def build_attrs(self, *given: Any, **further: Any) -> dict[str, Any]:
+        """With the words that stand in it while none is chosen."""
+        attributes: dict[str, Any] = super().build_attrs(*given, **further)
+        return attributes | {"data-placeholder": "Search for an organization"}
 
 
 class CreditsForm(forms.Form):
     """Whose balance, by how many dollars, and why. The hidden nonce makes a form sent twice count once."""
 
-    organization = forms.ModelChoiceField(Organization.objects.order_by("name"), widget=UnfoldAdminSelectWidget)
+    organization = forms.ModelChoiceField(
+        Organization.objects.all(),
+        widget=OrganizationSearch(Account._meta.get_field("organization"), admin.site),
+        help_text="Type a name, an id or a member’s address.",
+    )
     dollars = forms.DecimalField(max_digits=12, decimal_places=2, widget=UnfoldAdminDecimalFieldWidget)
     reason = forms.CharField(
         max_length=500,

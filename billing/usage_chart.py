@@ -76,6 +76,17 @@ def draw(
     )
 
 
+def example() -> Chart:
+    """A month of two made-up groups, for a page that has nothing of its own to draw yet."""
+    lower, upper = [], []
+    for place in range(30):
+        middle = (14 + place + place * 37 % 23) / 100
+        lower.append(_rectangle(place, 0, middle))
+        upper.append(_rectangle(place, middle, middle + (6 + place * 53 % 19) / 100))
+    series = [Series("", "".join(paths)) for paths in (lower, upper)]
+    return Chart(width=30 * _STEP, days=[], series=series, most=1)
+
+
 def _rectangle(place: int, low: float, high: float) -> str:
     height = _HEIGHT * (high - low)
     return f"M{_STEP * place + 1} {_HEIGHT * (1 - high):.2f}h{_BAR}v{height:.2f}h-{_BAR}z"

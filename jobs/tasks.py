@@ -13,7 +13,7 @@ from celery.worker.control import control_command
 from django.conf import settings
 
 from accounts.services import idempotency
-from anex.core import clock, garbage
+from anex.core import clock, garbage, patience
 from anex.core import sweeps as sweeping
 from anex.core.errors import AnexError, InvalidRequest
 from jobs.run.deliverer import Deliverer
@@ -60,6 +60,7 @@ def start_work(instance: Any, **_: Any) -> None:
     What a model's worker cannot be started with ends it before it takes anything.
     """
     global _pump, _deliverer, _engine
+    patience.choose(patience.WORKER)
     try:
         model_id = model_of(instance.app.amqp.queues.consume_from)
         if model_id is not None:

@@ -83,8 +83,11 @@ class Admission:
         most: Usage,
         model_limit: int | None = None,
         request_key: RequestKey | None = None,
+        request_id: str | None = None,
     ) -> Admitted:
         """Place the hold of a request that can use `most`; surfaces are those of usage records.
+
+        It goes by `request_id`, which no other has had; a new one where there is none.
 
         Refused are, in this order: the key (401), a suspended organization (403, `org_suspended`), a frozen API (503,
         `frozen`), scope, surface and model (403), the idempotency key (`KeyTaken`, 409), the balance (402), the key's
@@ -94,7 +97,7 @@ class Admission:
         began = clock.monotonic()
         amount = requests.hold_nano(card, most)
         key_id, digest = keys.credential(header)
-        request_id = uuid.uuid4().hex
+        request_id = request_id or uuid.uuid4().hex
         asked = Asked(f"req:{request_id}", *_RIGHTS[surface], surface, card.model, amount, model_limit)
         if request_key:
             asked = _under(request_key, asked)

@@ -9,16 +9,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connections
-from psycopg import InterfaceError, InternalError, OperationalError, ProgrammingError
+from psycopg import AsyncConnection, InterfaceError, InternalError, OperationalError, ProgrammingError
 from psycopg.conninfo import make_conninfo
 from psycopg.errors import LockNotAvailable
+from psycopg.pq import TransactionStatus
 from psycopg_pool import AsyncConnectionPool
+
+from anex.core import clock
 
 log = logging.getLogger(__name__)
 
 CONNECTIONS = 8
 # Seconds for a free connection and for the answer together.
 PATIENCE_S = 4.0
+# For a connection that is not in use to show that it lives.
+CHECK_S = 1.0
 # How often a pool tries to connect again; waits of its own would double each time.
 RECONNECT_S = 1.0
 
@@ -35,12 +40,29 @@ class Away(Exception):
         self.sent = sent
 
 
+class _Connection(AsyncConnection[Any]):
+    """One that is closed when its server did not answer in time; to be cancelled would wait for that server again."""
+
+    until: float | None = None
+
+    async def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        """As psycopg, until `until`; OperationalError then."""
+        left = CHECK_S if self.until is None else max(0.0, self.until - clock.monotonic())
+        try:
+            return await super().wait(gen, interval, left if timeout is None else timeout)
+        except OperationalError:
+            if self.pgconn.transaction_status == TransactionStatus.ACTIVE:
+                await self.close()
+            raise
+
+
 class Database:
     """Asks through the pool; made in the event loop that uses it."""
 
     def __init__(self) -> None:
         self._pool = AsyncConnectionPool(
             _conninfo(),
+            connection_class=_Connection,
             kwargs={"autocommit": True, "prepare_threshold": None},
             min_size=2,
             max_size=CONNECTIONS,
@@ -68,14 +90,17 @@ class Database:
         What it raises has to do with the values, and would be raised for them again. A row that somebody else keeps
         locked for too long is LockNotAvailable: the statement did nothing.
         """
-        sent = False
+        sent, until = False, clock.monotonic() + PATIENCE_S
         try:
-            async with asyncio.timeout(PATIENCE_S), self._pool.connection() as connection:
-                sent = True
-                return await (await connection.execute(statement, values)).fetchall()
+            async with self._pool.connection() as connection:
+                sent, connection.until = True, until
+                try:
+                    return await (await connection.execute(statement, values)).fetchall()
+                finally:
+                    connection.until = None
         except LockNotAvailable:
             raise
-        except (*_AWAY, TimeoutError) as error:
+        except _AWAY as error:
             self._mend()
             raise Away(type(error).__name__, sent=sent) from error
 
@@ -85,10 +110,10 @@ class Database:
             self._mending = asyncio.create_task(self._check())
 
     async def _check(self) -> None:
+        # Cancelled, it would lose the connections that it has taken out of the pool.
         try:
-            async with asyncio.timeout(PATIENCE_S):
-                await self._pool.check()
-        except (OperationalError, TimeoutError) as error:
+            await self._pool.check()
+        except OperationalError as error:
             log.warning("the database is away: %s", type(error).__name__)
 
 

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from accounts.selectors import organizations
 from accounts.services import keys
-from anex.core import log_ids
+from anex.core import log_ids, tracing
 from anex.core.asgi import App, ClientGone, Receive, Scope, Send
 from anex.core.errors import AnexError, InvalidRequest, Unprocessable
 from anex.core.money import format_credits
@@ -136,7 +136,7 @@ async def _check_key(exchange: Exchange, model: Model | None) -> None:
 
 
 async def admit(exchange: Exchange, house: House, offer: Offer, *, surface: str, most: Usage) -> Meter:
-    """The meter of a request that may run; its id is the answer's from here on.
+    """The meter of a request that may run, under the id that its answer tells.
 
     Raises as `Till.admit`, KeyTaken (409) among it; in the EEA also Forbidden (403) for an organization without EU data
     routing.
@@ -144,16 +144,17 @@ async def admit(exchange: Exchange, house: House, offer: Offer, *, surface: str,
     if settings.ANEX_REGION == "eu":
         await in_thread(_check_routing, exchange.header(b"authorization"))
     realtime = offer.model.realtime
-    meter = await house.till.admit(
-        exchange.header(b"authorization"),
-        surface=surface,
-        card=offer.card,
-        most=most,
-        model_limit=realtime.concurrency if realtime else None,
-        request_key=exchange.request_key,
-    )
-    exchange.request_id = meter.admitted.request_id
-    log_ids.add(request=exchange.request_id, organization=meter.admitted.caller.organization_id)
+    with tracing.span("admit"):
+        meter = await house.till.admit(
+            exchange.header(b"authorization"),
+            surface=surface,
+            card=offer.card,
+            most=most,
+            model_limit=realtime.concurrency if realtime else None,
+            request_key=exchange.request_key,
+            request_id=exchange.request_id,
+        )
+    log_ids.add(organization=meter.admitted.caller.organization_id)
     if exchange.profile.tells_charge:
         exchange.note(b"x-anex-job-id", meter.admitted.request_id)
     return meter

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 from cryptography.fernet import InvalidToken
+from django.conf import settings
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
@@ -55,6 +56,8 @@ class KeptAnswers:
 
     async def get(self, source: str, *, key_id: str) -> Kept | None:
         """The answer to a request, None where it is not kept or was given to another API key."""
+        if clock.monotonic() < self._rests_until:
+            return None
         try:
             sealed = await self._valkey.get(_name(source))
         except (RedisError, OSError) as error:
@@ -122,4 +125,4 @@ def _unseal(sealed: bytes) -> Kept:
 
 
 def _name(source: str) -> str:
-    return f"anex-answer:{source}"
+    return f"{settings.ANEX_VALKEY_PREFIX}anex-answer:{source}"

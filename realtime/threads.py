@@ -6,14 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from anex.core.threads import Threads
+from anex.core.threads import ANSWER_S, Threads
 
 R = TypeVar("R")
 
 # What is longer is read, and written for a server, beside the event loop; up to here that takes a millisecond.
 LONG_BYTES: Final = 128 * 1024
 
-in_thread: Final = Threads(4, "realtime").run
+in_thread: Final = Threads(4, "realtime", patience_s=ANSWER_S).run
 # Of their own: the registry and the keys do not wait for them.
 _aside = ThreadPoolExecutor(2, thread_name_prefix="realtime-long")
 

@@ -53,13 +53,20 @@ class Till:
         most: Usage,
         model_limit: int | None = None,
         request_key: RequestKey | None = None,
+        request_id: str | None = None,
     ) -> Meter:
         """The meter of a request that may run; enter it before anything is awaited. Raises as `Admission.admit`.
 
         `model_limit` is how many requests of the model all processes take at once (429 beyond it).
         """
         admitted = await self._admission.admit(
-            header, surface=surface, card=card, most=most, model_limit=model_limit, request_key=request_key
+            header,
+            surface=surface,
+            card=card,
+            most=most,
+            model_limit=model_limit,
+            request_key=request_key,
+            request_id=request_id,
         )
         meter = Meter(admitted, self._settle, self._freed)
         self._open[admitted.source] = meter

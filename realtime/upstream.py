@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final, TypeVar
 
+from anex.core import tracing
 from inference.backends.answers import Refused, read_answer
 from inference.backends.client import Client, Stream
 from inference.backends.faults import ServerLost, UpstreamError
@@ -50,9 +51,10 @@ class Upstream:
 
     async def complete(self, model_id: str, ask: Callable[[Client, Server], Awaitable[T]]) -> T:
         """What `ask` returns at the first server that answers. Raises as `stream`."""
-        lease, answer = await self._first(model_id, lambda server: ask(self._client, server))
-        lease.worked()
-        return answer
+        with _span(model_id) as span:
+            lease, answer = await self._first(model_id, lambda server: ask(self._client, server), span)
+            lease.worked()
+            return answer
 
     @asynccontextmanager
     async def stream(self, model_id: str, path: str, write: Written) -> AsyncIterator[Begun]:
@@ -70,22 +72,24 @@ class Upstream:
                 await opened.__aexit__(type(error), error, error.__traceback__)
                 raise
 
-        lease, (opened, begun) = await self._first(model_id, begin)
-        begun.heard = lease.heard
-        try:
-            yield begun
-        except BaseException as error:
-            lease.end(error)
-            raise
-        else:
-            lease.end(None)
-        finally:
-            await opened.__aexit__(None, None, None)
+        with _span(model_id) as span:
+            lease, (opened, begun) = await self._first(model_id, begin, span)
+            begun.heard = lease.heard
+            try:
+                yield begun
+            except BaseException as error:
+                lease.end(error)
+                raise
+            else:
+                lease.end(None)
+            finally:
+                await opened.__aexit__(None, None, None)
 
-    async def _first(self, model_id: str, ask: Callable[[Server], Awaitable[T]]) -> tuple[Lease, T]:
+    async def _first(self, model_id: str, ask: Callable[[Server], Awaitable[T]], span: tracing.Span) -> tuple[Lease, T]:
         tried: set[int] = set()
         while True:
             lease = self._servers.lease(model_id, tried=tried)
+            span.note({"anex.server": lease.server.id, "anex.servers_tried": len(tried) + 1})
             try:
                 return lease, await ask(lease.server)
             except BaseException as error:
@@ -94,6 +98,11 @@ class Upstream:
                 is_last = len(tried) >= MOST_SERVERS or not self._servers.has_other(model_id, tried)
                 if is_last or not isinstance(error, UpstreamError):
                     raise
+
+
+def _span(model_id: str) -> tracing.Span:
+    """Of one request to a model's servers, until its answer has ended."""
+    return tracing.span("ask a model server", kind="client", facts={"anex.model": model_id})
 
 
 def _nothing() -> None:

@@ -103,35 +103,47 @@ class Stack:
         try:
             self._start_all()
         except BaseException:
-            self._stop_all()
+            self.stop_all()
             raise
         return self
 
     def _start_all(self) -> None:
+        self.start_services()
+        self.organization_id, self.secret = json.loads(self.run(self._setup))
+        self.start_platform()
+        self.wait_for_web()
+
+    def start_services(self) -> None:
+        """What the platform runs on."""
         if not self._beside:
             clusters.migrated(self.postgres)
             self.postgres.start()
         self.valkey.start()
         self.start_engine()
-        self.organization_id, self.secret = json.loads(self.run(self._setup))
+
+    def start_platform(self) -> None:
+        """Web and workers; they may not answer yet."""
         self.start_web()
         for number in range(self._workers):
             self.start_worker(f"worker-{number}")
-        self.wait_for_web()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stop_all()
+        self.stop_all()
 
-    def _stop_all(self) -> None:
+    def stop_all(self) -> None:
+        """End everything at once."""
         for process in self.processes.values():
             if process.poll() is None:
                 process.send_signal(signal.SIGCONT)
                 process.kill()
                 process.wait()
         self.listening.close()
-        self.valkey.stop()
+        if self.valkey.process:
+            # It has nothing to keep, and on a busy disk what it writes at an orderly end takes longer than it is given.
+            self.valkey.process.kill()
+            self.valkey.process.wait()
         if not self._beside:
             self.postgres.stop()
 

@@ -1,6 +1,7 @@
 """`manage.py doctor`: what is well, what is not, and what to do about it."""
 
 import json
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 
@@ -8,11 +9,14 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from anex.core import clock
+from accounts.models import Organization
+from anex.core import clock, swept
 from anex.core.actors import system
-from anex.doctor import services, setup
+from anex.doctor import models, services, setup
 from inference.backends import registry
 from jobs.models import Worker
+from tests.factories import grant_credits, make_organization
+from tests.jobs.api import stages
 
 
 def examined(status: int) -> dict[str, list[dict[str, str]]]:
@@ -31,18 +35,26 @@ def examined(status: int) -> dict[str, list[dict[str, str]]]:
 
 
 @pytest.fixture
+def acme(db: None) -> Organization:
+    organization = make_organization("Acme")
+    grant_credits(organization)
+    return organization
+
+
+@pytest.fixture
 def scripted(db: None, settings: pytest.FixtureRequest, tmp_path: Path, unused_tcp_port: int) -> str:
     settings.ANEX_STORAGE_DIR = tmp_path  # type: ignore[attr-defined]
     url = f"http://127.0.0.1:{unused_tcp_port}/v1"
     registry.configure(model_id="scripted", served_name="scripted", base_url=url, actor=system("test"))
     now = clock.now()
+    swept.record(now)
     Worker.objects.create(name="w", region="world", started_at=now, heartbeat_at=now)
     return url
 
 
 def test_what_works_is_well_and_a_server_nobody_answers_at_is_named(scripted: str, tmp_path: Path) -> None:
     found = examined(1)
-    well = ("database", "clock", "migrations", "broker", "store", "disk", "mail", "secret key", "workers")
+    well = ("database", "clock", "migrations", "broker", "store", "disk", "mail", "secret key", "workers", "scheduler")
     assert {about: [each["state"] for each in found[about]] for about in well} == {about: ["ok"] for about in well}
     [server] = found["model servers"]
     assert server["told"] == f"scripted at {scripted} is ill"
@@ -57,6 +69,7 @@ def test_models_without_catalogue_or_key_and_missing_workers_are_told(db: None, 
         registry.configure(model_id=model_id, base_url=url, actor=system("test"), **names)
     found = examined(1)
     assert "celery" in found["workers"][0]["remedy"]
+    assert (found["scheduler"][0]["state"], found["scheduler"][0]["told"]) == ("broken", "no sweep ever ran")
     assert any("NO_SUCH_KEY" in each["remedy"] for each in found["model servers"])
     assert any("unheard-of" in each["told"] and each["state"] == "broken" for each in found["prices"])
 
@@ -82,6 +95,20 @@ def test_tables_that_are_behind_are_broken() -> None:
         )
     told = [each for each in services.database() if each.about == "migrations"]
     assert (told[0].state, told[0].remedy) == ("broken", "Run: python manage.py migrate")
+
+
+def test_a_scheduler_that_has_stopped_and_jobs_without_a_server_are_broken(acme: Organization) -> None:
+    swept.record(clock.now() - timedelta(minutes=10))
+    [scheduler] = models.scheduler()
+    assert (scheduler.state, scheduler.told) == ("broken", "the last sweep ran 10 minutes ago")
+    assert "beat" in scheduler.remedy
+    job = stages.running(acme)
+    [waiting] = models.waiting_jobs()
+    assert (waiting.about, waiting.state) == ("jobs", "broken")
+    assert "backends set" in waiting.remedy
+    url = "http://127.0.0.1:9/v1"
+    registry.configure(model_id=job.model_id, served_name="s", base_url=url, actor=system("test"))
+    assert "broken" not in {each.state for each in models.waiting_jobs()}
 
 
 def test_an_address_that_is_not_answered_to_is_broken(settings) -> None:

@@ -65,6 +65,8 @@ def check_stranger(route: Route, answer: httpx.Response) -> None:
     """A page sends strangers to sign in, or is not there for them."""
     status, target = answer.status_code, answer.headers.get("location", "")
     assert not target.startswith(("http", "//")), route
+    if not is_of_the_docs(route):
+        assert "no-store" in answer.headers["cache-control"], route
     if is_of_the_docs(route) or route.route.startswith("accounts/") or route.route in OPEN:
         return
     if route.route.startswith("admin/") or (status == 302 and target.startswith(LOGIN)):

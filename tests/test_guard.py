@@ -44,10 +44,13 @@ async def ask(app: Any, path: str = "/dashboard", *, sent: tuple[dict, ...] = ({
 
 async def test_what_a_handler_says_itself_stands_and_the_rest_is_added():
     said = [(b"Content-Security-Policy", b"default-src 'self'"), (b"referrer-policy", b"no-referrer")]
+    cached = (b"cache-control", b"public, max-age=60")
+    assert (await ask(Guard(Handler(cached))))["headers"][b"cache-control"] == b"public, max-age=60"
     headers = (await ask(Guard(Handler(*said))))["headers"]
     assert headers[b"referrer-policy"] == b"no-referrer"
     assert b"content-security-policy" not in headers
     assert headers[b"x-content-type-options"] == b"nosniff"
+    assert headers[b"cache-control"] == b"no-store"
     assert b"strict-transport-security" not in headers
     assert b"default-src 'none'" in (await ask(Guard(Handler())))["headers"][b"content-security-policy"]
 
@@ -103,12 +106,16 @@ async def test_a_client_that_keeps_its_body_to_itself_is_told_and_one_that_goes_
     assert BODY_S >= 30
 
 
-async def connected(send: bytes, *, then: bytes = b"") -> bytes:
-    """What a server of ours answers to these bytes, until it closes."""
+async def connected(send: bytes, *, then: bytes = b"", told: list[Any] | None = None) -> bytes:
+    """What a server of ours answers to these bytes, until it closes; `told` is given the headers it was sent."""
     import uvicorn
     from uvicorn.server import ServerState
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive()).get("more_body", False):
+            pass
+        if told is not None:
+            told.extend(scope["headers"])
         await send({"type": "http.response.start", "status": 204, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
@@ -142,3 +149,35 @@ async def test_a_head_that_never_ends_is_given_up(monkeypatch):
 
 async def test_a_head_that_grows_without_an_end_is_given_up():
     assert await connected(HEAD + b"X: " + b"y" * (2 * connections.MOST_HEAD)) == b""
+
+
+CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"
+
+
+@pytest.mark.parametrize("more", [b"X: y\r\n" * 100_000, b"X: " + b"y" * 600_000, b""])
+async def test_what_follows_a_body_is_no_header_and_has_an_end(more):
+    told: list[Any] = []
+    answer = await connected(CHUNKED + (more or b"Authorization: forged\r\n\r\n"), told=told)
+    assert answer[:12] == (b"" if more else b"HTTP/1.1 204")
+    assert b"authorization" not in dict(told)
+
+
+AMBIGUOUS = [
+    b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    b"Content-Length: +1\r\n\r\na",
+    b"Content-Length: " + b"9" * 30 + b"\r\n\r\na",
+    b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+    b"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+    b"Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+    b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
+    b"X: a\n\n",
+    b"X: a\r\n b\r\n\r\n",
+    b"X\0: a\r\n\r\n",
+    b"X: a\0b\r\n\r\n",
+]
+
+
+@pytest.mark.parametrize("rest", AMBIGUOUS)
+async def test_a_request_that_two_servers_may_read_differently_is_refused(rest):
+    assert (await connected(b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + rest)).startswith(b"HTTP/1.1 400")

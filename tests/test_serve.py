@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,6 +12,7 @@ import pytest
 import uvicorn
 
 from anex import serve
+from anex.connections import Connection
 from tests.realtime.served import until
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -41,14 +43,14 @@ class Running:
     let_go = threading.Event()
     states: ClassVar[list[dict[str, Any]]] = []
 
-    def __init__(self, drain_s: float) -> None:
+    def __init__(self, drain_s: float, listening: socket.socket | None = None) -> None:
         Running.let_go.clear()
         Running.states.clear()
         self.clients: list[socket.socket] = []
-        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.listening = listening or socket.create_server(("127.0.0.1", 0))
         self.address = self.listening.getsockname()
         config = uvicorn.Config(
-            answer, http="httptools", lifespan="off", log_level="critical", timeout_graceful_shutdown=0
+            answer, http=Connection, lifespan="off", log_level="critical", timeout_graceful_shutdown=0
         )
         self.server = serve.Server(config, drain_s=drain_s)
         self.thread = threading.Thread(target=self.server.run, args=([self.listening],), daemon=True)
@@ -64,13 +66,17 @@ class Running:
         self.server.should_exit = True
         until(lambda: self.listening.fileno() == -1)
 
-    def close(self) -> None:
-        """When its thread has ended."""
+    def join(self) -> None:
+        """Until its thread has ended."""
         self.server.should_exit = True
         self.thread.join(10)
+        assert not self.thread.is_alive()
+
+    def close(self) -> None:
+        """It and its clients."""
+        self.join()
         for client in self.clients:
             client.close()
-        assert not self.thread.is_alive()
 
 
 def test_systemd_is_told_when_requests_are_answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -139,6 +145,49 @@ def test_answer_under_way_is_finished_and_its_connection_serves_another(running:
     whole(busy)
     busy.sendall(REQUEST)
     assert b"connection: close\r\n" in whole(busy)
+
+
+def test_request_whose_head_comes_slowly_is_waited_for(running: Running) -> None:
+    slow, unused = running.connect(), running.connect()
+    slow.sendall(REQUEST[:10])
+    until(lambda: any(each._is_head_begun for each in running.server.server_state.connections))
+    running.end()
+    assert unused.recv(1) == b""
+    slow.sendall(REQUEST[10:])
+    assert b"connection: close\r\n" in whole(slow)
+
+
+def test_request_that_came_while_the_process_was_held_up_is_served(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve, "LINGER_S", 60)
+    kept = running.connect()
+    kept.sendall(REQUEST)
+    whole(kept)
+    (connection,) = running.server.server_state.connections
+    running.end()
+    held, sent, (near, far) = threading.Event(), threading.Event(), socket.socketpair()
+    with near, far:
+        # Longer than it looks at its connections.
+        hold_up = lambda: (near.recv(1), held.set(), sent.wait(10), time.sleep(0.1))  # noqa: E731
+        connection.loop.call_soon_threadsafe(connection.loop.add_reader, near, hold_up)
+        far.send(b"x")
+        assert held.wait(10)
+        monkeypatch.setattr(serve, "LINGER_S", 0)
+        kept.sendall(REQUEST)
+        sent.set()
+        assert b"connection: close\r\n" in whole(kept)
+
+
+def test_connections_that_wait_at_a_lone_process_are_served_by_the_next(running: Running) -> None:
+    with running.listening.dup() as inherited:
+        running.end()
+        waiting = running.connect()
+        waiting.sendall(REQUEST)
+        running.join()
+        following = Running(10, inherited.dup())
+        assert whole(waiting).endswith(b"ok")
+        following.close()
 
 
 def test_sockets_of_pages_are_closed_at_once_saying_that_the_process_restarts(running: Running) -> None:

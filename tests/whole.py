@@ -33,6 +33,11 @@ class Route:
     path: str
     view: Any = None
 
+    @property
+    def plain(self) -> str:
+        """The path with its parameters, as `<converter:name>`."""
+        return _plain(self.route)
+
 
 @contextmanager
 def serving() -> Iterator[str]:
@@ -74,6 +79,9 @@ def raw_routes() -> Iterator[Route]:
 
 
 def _path(route: str) -> str:
+    return re.sub(r"<(?:(\w+):)?\w+>", lambda found: _VALUES.get(found[1] or "", "x"), _plain(route))
+
+
+def _plain(route: str) -> str:
     plain = route if not re.search(r"[\^$?\\]", route) else simplify_regex(route)
-    filled = re.sub(r"<(?:(\w+):)?\w+>", lambda found: _VALUES.get(found[1] or "", "x"), plain)
-    return "/" + filled.lstrip("/")
+    return "/" + plain.lstrip("/")

@@ -42,8 +42,8 @@ class FreezeAdmin(ReadOnlyAdmin):
             object_id,
             title="Freeze",
             explanation="Its calls are answered with 503 from the next second on, but for an input's status and "
-            "results; where only uploads are frozen, just what takes a file in. Jobs go on running. Clients and people "
-            "in the console are told the reason.",
+            "results; where only uploads are frozen, just what takes a file in; where it is the console, what changes "
+            "something on its pages. Jobs go on running. Clients and people in the console are told the reason.",
             change=lambda row, actor, reason: freezes.switch(surface=row.pk, frozen=True, actor=actor, reason=reason),
         )
 

@@ -1,4 +1,4 @@
-"""Whether an API is frozen for maintenance. Read each time, so that a switch is in force everywhere at once."""
+"""Whether a surface is frozen for maintenance. Read each time, so that a switch is in force everywhere at once."""
 
 from typing import Final
 
@@ -11,7 +11,13 @@ _SENTENCES: Final = {
     "batch": ("The API is frozen for maintenance", "Jobs go on running and results can be downloaded"),
     "realtime": ("The realtime API is frozen for maintenance", ""),
     "uploads": ("Taking in files is frozen for maintenance", "All else goes on"),
+    "console": ("The console is frozen for maintenance", "Its pages can be read, and programs and jobs go on"),
 }
+
+
+def current() -> dict[str, str]:
+    """Every surface that staff has frozen, and why."""
+    return dict(Freeze.objects.filter(frozen_at__isnull=False).order_by("pk").values_list("pk", "reason"))
 
 
 def reason(surface: str) -> str | None:

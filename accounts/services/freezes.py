@@ -1,4 +1,4 @@
-"""Freezing an API for maintenance: its calls are refused, workers go on with what they have."""
+"""Freezing a surface for maintenance: its calls are refused, workers go on with what they have."""
 
 from django.db import transaction
 
@@ -9,7 +9,7 @@ from anex.core.actors import Actor
 from anex.core.errors import Conflict, InvalidRequest, NotFound
 
 # Each has a row from the start; a surface is added with what reads its row.
-SURFACES = ("batch", "realtime", "uploads")
+SURFACES = ("batch", "realtime", "uploads", "console")
 
 
 @transaction.atomic

@@ -12,9 +12,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts import access
 from accounts.forms import NameForm
 from accounts.models import User
+from accounts.selectors import freezes
 from accounts.services import organizations
 from anex.core.actors import Actor
-from anex.core.errors import InvalidRequest, NotFound
+from anex.core.errors import InvalidRequest, NotFound, Unavailable
 
 
 @require_http_methods(["GET", "POST"])
@@ -25,10 +26,11 @@ def organization_new(request: HttpRequest) -> HttpResponse:
     form = NameForm(request.POST or None)
     if form.is_valid():
         try:
+            freezes.require_open("console")
             made = organizations.create(
                 name=form.cleaned_data["name"], owner_id=user_id, actor=Actor("user", str(user_id))
             )
-        except InvalidRequest as error:
+        except (InvalidRequest, Unavailable) as error:
             form.add_error("name", error.message)
         else:
             access.switch(request, made.pk)

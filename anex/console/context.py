@@ -12,10 +12,9 @@ THEMES = ("light", "dark")
 
 
 def maintenance(request: HttpRequest) -> dict[str, Any]:
-    """`api_frozen`: whether the batch API is frozen, and why; `notices`: what staff tells. Asked only where shown."""
+    """`frozen`: the surfaces that are frozen, and why; `notices`: what staff tells. Asked only where shown."""
     return {
-        "api_frozen": lambda: freezes.is_frozen("batch"),
-        "frozen_because": lambda: freezes.reason("batch"),
+        "frozen": SimpleLazyObject(freezes.current),
         "notices": notices.current,
     }
 

@@ -5,6 +5,7 @@ masked, tracebacks included, and so is what Postgres quotes of a row. Nobody's t
 import logging
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -14,14 +15,24 @@ from anex.core import log_ids
 # What is looked for first, in small letters, since most lines hold nothing of the kind. An API key keeps its id, which
 # names it; a link keeps the page it leads to.
 _SECRETS = (
-    ("sk-", re.compile(r"\b(sk-[A-Za-z0-9]{12})[A-Za-z0-9]{40}\b"), r"\1…"),
+    # However much of it is left: paths and answers are cut short.
+    ("sk-", re.compile(r"\b(sk-[A-Za-z0-9]{12})[A-Za-z0-9]+"), r"\1…"),
     ("whsec_", re.compile(r"\b(whsec_)[A-Za-z0-9+/=_-]+"), r"\1…"),
     # What makes a link to a file one that works (S3: presigned URLs, and forms).
     ("x-amz-s", re.compile(r"(x-amz-(?:signature|security-token)(?:=|%3D))[^\s&\"']+", re.IGNORECASE), r"\1…"),
+    ("signature=", re.compile(r"([?&]signature=)[^\s&\"']+"), r"\1…"),
+    ("k_", re.compile(r"\b([rs]k_(?:live|test)_)\w+"), r"\1…"),
     ("/invitations/", re.compile(r"(/invitations/)[^\s/\"'?]{20,}(?![^\s\"'?]*/)"), r"\1…"),
     ("/accounts/", re.compile(r"(/accounts/(?:password/reset/key|confirm-email)/)[^\s/\"'?]+"), r"\1…"),
+    # Who signs in, where a URL says so: of databases, of customers' hosts.
+    ("@", re.compile(r"(\w://)[^\s/?#\"'@]*:[^\s/?#\"']*@"), r"\1…@"),
+    ("bearer ", re.compile(r"\b(bearer )(?!sk-)[^\s\"',;]+", re.IGNORECASE), r"\1…"),
     ("detail:", re.compile(r"^(DETAIL:).*$", re.MULTILINE), r"\1 …"),
 )
+# Of threads and tasks no line tells.
+logging.logThreads = logging.logMultiprocessing = False
+if hasattr(logging, "logAsyncioTasks"):
+    logging.logAsyncioTasks = False
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -47,7 +58,7 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The object, masked."""
         line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": f"{_second(int(record.created))}.{int(record.created % 1 * 1000):03d}+00:00",
             "level": record.levelname,
             "logger": record.name,
             "message": redact(record.getMessage()),
@@ -59,6 +70,11 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             line["exception"] = redact(self.formatException(record.exc_info))
         return orjson.dumps(line, default=str).decode()
+
+
+@lru_cache(maxsize=2)
+def _second(at: int) -> str:
+    return datetime.fromtimestamp(at, UTC).replace(tzinfo=None).isoformat()
 
 
 def redact(text: str) -> str:

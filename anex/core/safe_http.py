@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from anex.core import addresses, clock, destinations
+from anex.core import addresses, clock, destinations, tracing
 from anex.core.destinations import Destination, RefusedUrl, Rules, Unreachable
 from anex.core.errors import TooLarge
 
@@ -94,7 +94,8 @@ def post(
 
     Once the status is known the body is extra: what is over the cap, too late or cut off is left out.
     """
-    with _request("POST", url, rules, total_timeout_s, total_timeout_s, body=body, headers=headers) as (response, _):
+    sent = {**headers, **tracing.headers()}
+    with _request("POST", url, rules, total_timeout_s, total_timeout_s, body=body, headers=sent) as (response, _):
         received = bytearray()
         try:
             while len(received) < max_response_bytes and (block := response.read(BLOCK_BYTES)):

@@ -19,7 +19,9 @@ _WITHOUT_DATABASE: Final[tuple[tuple[str, Check], ...]] = (
 )
 _WITH_TABLES: Final[tuple[tuple[str, Check], ...]] = (
     ("workers", models.workers),
+    ("scheduler", models.scheduler),
     ("model servers", models.model_servers),
+    ("jobs", models.waiting_jobs),
     ("prices", models.prices),
 )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from django.conf import settings
 
+from anex.core import clock, swept
 from anex.doctor.findings import Finding, broken, ok, warning
 from billing import price_cards
 from inference import catalogue
@@ -13,7 +14,7 @@ from inference.backends import health, registry
 from inference.backends.client import Client
 from inference.backends.health import Health
 from inference.backends.registry import Server
-from jobs.selectors import measures
+from jobs.selectors import measures, queues
 
 
 def workers() -> Iterator[Finding]:
@@ -27,6 +28,32 @@ def workers() -> Iterator[Finding]:
         yield warning("workers", f"{alive} work, {orphaned} chunks wait to be taken over", "Look again in a minute.")
     else:
         yield ok("workers", f"{alive} work")
+
+
+def scheduler() -> Iterator[Finding]:
+    """Whether sweeps run: what time alone ends, alerts, money that dead processes left."""
+    at, start = swept.last(settings.ANEX_REGION), "Start it: celery -A anex beat; and a worker of the queue batch"
+    if at is None:
+        yield broken("scheduler", "no sweep ever ran", start)
+    elif (ago_s := (clock.now() - at).total_seconds()) > swept.LATE_S:
+        yield broken("scheduler", f"the last sweep ran {ago_s / 60:.0f} minutes ago", start)
+    else:
+        yield ok("scheduler", f"a sweep ran {max(0.0, ago_s):.0f} s ago")
+
+
+def waiting_jobs() -> Iterator[Finding]:
+    """Whether every model that has jobs in this region has servers, and as many as they want."""
+    for queue in queues.every():
+        if queue.region != settings.ANEX_REGION or not queue.jobs:
+            continue
+        told = f"{queue.model_id}: {queue.jobs} jobs, {queue.rows} rows wait for {queue.servers} servers"
+        if not queue.servers:
+            remedy = f"Start one (docs/gpu-workers.md) or name it: python manage.py backends set {queue.model_id} URL"
+            yield broken("jobs", told, remedy)
+        elif queue.wanted() > queue.servers:
+            yield warning("jobs", told, f"{queue.wanted()} servers would be done within an hour.")
+        else:
+            yield ok("jobs", told)
 
 
 def model_servers() -> Iterator[Finding]:

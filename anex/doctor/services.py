@@ -76,14 +76,24 @@ def broker() -> Iterator[Finding]:
             client.set(key, b"x", ex=60)
             wrote = client.get(key) == b"x"
             client.delete(key)
+            shared = bool(client.exists(other_regions_key()))
     except (RedisError, ValueError) as error:
         remedy = "Check REDIS_URL and that the server runs and takes writes. Until then jobs start later."
         yield broken("broker", f"it does not answer: {type(error).__name__}", remedy)
         return
-    if wrote:
+    if wrote and shared:
+        told = "the other region uses it too, so that answers of one region are kept in the other"
+        yield broken("broker", told, "Give each region a Valkey of its own (REDIS_URL), and empty this one.")
+    elif wrote:
         yield ok("broker", "it takes and gives")
     else:
         yield broken("broker", "it lost what it was given", "Raise its maxmemory; use the policy noeviction.")
+
+
+def other_regions_key() -> str:
+    """A name that processes of the other region leave behind for good in a Valkey that they use."""
+    prefix = "eu:" if settings.ANEX_REGION == "world" else ""
+    return f"{prefix}_kombu.binding.{settings.CELERY_TASK_DEFAULT_QUEUE}"
 
 
 def store() -> Iterator[Finding]:

@@ -94,7 +94,8 @@ _DATABASE_WAITS = {
 def database(named: dict[str, Any]) -> dict[str, Any]:
     """The database that DATABASE_URL names, with connections that are kept and whose waits end."""
     options = _DATABASE_WAITS | named.get("OPTIONS", {})
-    return named | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
+    kept = {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    return named | kept | {"ENGINE": "anex.core.postgres", "OPTIONS": options}
 
 
 AUTH_USER_MODEL = "accounts.User"
@@ -184,12 +185,15 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # A worker whose broker is away goes on looking at Postgres, for as long as it takes.
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # Nobody waits long for the broker; longer than the second a worker's blocking read takes.
-CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 5, "max_retries": 0}
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {"socket_connect_timeout": 2, "socket_timeout": 5, "max_retries": 0}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 # The region this process serves (DESIGN: storage, queues and backends are per region).
 ANEX_REGION = env.str("ANEX_REGION", default="world")
 if ANEX_REGION not in ("world", "eu"):
     raise ImproperlyConfigured("ANEX_REGION must be world or eu.")
+# Regions that are given one Valkey by mistake take neither each other's messages nor answers.
+ANEX_VALKEY_PREFIX = "" if ANEX_REGION == "world" else f"{ANEX_REGION}:"
+CELERY_BROKER_TRANSPORT_OPTIONS["global_keyprefix"] = ANEX_VALKEY_PREFIX
 # Where clients reach this installation; upload targets and download links are built on it.
 ANEX_PUBLIC_URL = env.str("ANEX_PUBLIC_URL", default="http://127.0.0.1:8000")
 SPECTACULAR_SETTINGS = openapi.spectacular(ANEX_PUBLIC_URL)

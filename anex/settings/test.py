@@ -6,7 +6,7 @@ from anex.settings.environment import env
 DEBUG = False
 SECRET_KEY = "test-only-key-0123456789-0123456789-0123456789-0123456789"  # noqa: S105
 ALLOWED_HOSTS = ["*"]
-DATABASES = {"default": env.db_url("DATABASE_URL")}
+DATABASES = {"default": env.db_url("DATABASE_URL") | {"ENGINE": "anex.core.postgres"}}
 CELERY_BROKER_URL = env.str("REDIS_URL")
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"

@@ -32,6 +32,8 @@ class Topup(models.Model):
     failure = models.CharField(max_length=200, blank=True)
 
     class Meta:
+        verbose_name = "top-up"
+        verbose_name_plural = "top-ups"
         constraints: ClassVar = [
             models.CheckConstraint(condition=Q(cents__gt=0), name="topup_amount_positive"),
             models.UniqueConstraint(
@@ -87,6 +89,10 @@ class AutoTopup(models.Model):
     method_ref = models.CharField(max_length=200)
     failure = models.CharField(max_length=200, blank=True)
     saved_at = models.DateTimeField(null=True, help_text="When the payment method was saved")
+
+    class Meta:
+        verbose_name = "automatic top-up"
+        verbose_name_plural = "automatic top-ups"
 
     def __str__(self) -> str:
         return str(self.organization_id)

@@ -72,5 +72,9 @@ class KeySpend(models.Model):
     week_nano = models.BigIntegerField(default=0, db_default=0)
     month_nano = models.BigIntegerField(default=0, db_default=0)
 
+    class Meta:
+        verbose_name = "spending of a key"
+        verbose_name_plural = "spending of keys"
+
     def __str__(self) -> str:
         return f"{self.key_id} on {self.day}"

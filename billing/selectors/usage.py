@@ -44,6 +44,11 @@ def total(organization_id: UUID, span: Span, *, only: Only | None = None) -> Row
     return _row({f"sum_{name}": value for name, value in sums.items()})
 
 
+def is_any(organization_id: UUID) -> bool:
+    """Whether anything was ever used."""
+    return UsageDay.objects.filter(organization_id=organization_id).exists()
+
+
 def _grouped(organization_id: UUID, span: Span, by: tuple[str, ...], only: Only | None) -> QuerySet[Any, Any]:
     broken_down = {f"by_{name}": F(_COLUMNS[name]) for name in by}
     sums = {f"sum_{name}": Sum(name) for name in FIGURES}

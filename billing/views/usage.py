@@ -67,6 +67,7 @@ def usage_page(request: HttpRequest, member: Member) -> HttpResponse:
         "chart": chart,
         "series": [(names.get(each.name) or each.name or CONSOLE, each.path) for each in chart.series],
         "total": reads.total(organization_id, asked.span, only=asked.only),
+        "example": None if rows or reads.is_any(organization_id) else usage_chart.example(),
         "rows": [(row, names.get(row.key or "")) for row in rows[:PAGE]],
         "older": urlencode([*query, ("page", place + 1)]) if len(rows) > PAGE else "",
         "is_first_page": place == 0,

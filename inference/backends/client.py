@@ -9,7 +9,7 @@ from typing import Self
 
 import aiohttp
 
-from anex.core import clock
+from anex.core import clock, tracing
 from inference.backends.answers import Answer, check_status, read_answer
 from inference.backends.connections import (
     CONNECT_TIMEOUT_S,
@@ -113,7 +113,7 @@ class Client:
     async def _request(
         self, server: Server, path: str, body: bytes, timeout: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
-        headers = _headers(server)
+        headers = _headers(server) | tracing.headers()
         if not server.reuse_connections:
             headers["Connection"] = "close"
         return await self._session.post(

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 
 import httptools
 
-from anex.core import clock
+from anex.core import clock, tracing
 from inference.backends.faults import ServerFailed, ServerLost
 from inference.backends.registry import Server
 
@@ -27,6 +27,7 @@ KEEP_ALIVE_S = 3.0
 PIECE_BYTES: Final = 1024 * 1024
 _FINAL: Final = 200  # statuses below it announce another one
 _OF_A_PATH: Final = "/%:@!$&'()*+,;=~"
+_TRACEPARENT: Final = tracing.PARENT.encode()
 _GZIP_OR_DEFLATE: Final = zlib.MAX_WBITS | 32
 
 
@@ -205,6 +206,8 @@ class Connections:
             began = clock.monotonic()
             connection = await self._connect(place, min(timeout_s, CONNECT_TIMEOUT_S))
             patience_s -= clock.monotonic() - began
+        if traceparent := tracing.traceparent():
+            head += b"%s: %s\r\n" % (_TRACEPARENT, traceparent.encode())
         head += b"Content-Length: %d\r\n\r\n" % len(body)
         response = await connection.ask(head, body, timeout_s=timeout_s, patience_s=patience_s)
         if connection.keeps:

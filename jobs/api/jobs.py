@@ -5,7 +5,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.api import listing, rendering, requests
-from jobs.api.endpoint import JOB_ID, Endpoint, answers
+from jobs.api.endpoint import JOB_ID, Endpoint, answers, validated
 from jobs.api.listing import JobListSerializer, ListJobsSerializer
 from jobs.api.schemas import (
     IDEMPOTENCY_KEY,
@@ -13,6 +13,7 @@ from jobs.api.schemas import (
     JobDataDeletionSerializer,
     JobResultSerializer,
     JobSerializer,
+    RetryJobRequestSerializer,
 )
 from jobs.selectors import contents, jobs, pages
 from jobs.services import approvals, cancellations, deletions, pauses, results, retries, submissions
@@ -164,8 +165,8 @@ class RetryView(Endpoint):
         tags=["jobs"],
         summary="Retry the failed rows of a job that is over, as a new job",
         parameters=[JOB_ID, IDEMPOTENCY_KEY],
-        request=None,
-        responses=answers(201, JobSerializer, "The new job was created.", 400, 402, 404, 409, 410, 421),
+        request=RetryJobRequestSerializer,
+        responses=answers(201, JobSerializer, "The new job was created.", 400, 402, 404, 409, 410, 413, 415, 421),
     )
     def post(self, request: Request, id: str) -> Response:
         """Creates a job of the rows that were never answered, ended in an error or broke their format.
@@ -174,9 +175,17 @@ class RetryView(Endpoint):
         """
         caller, job_id = self.caller, requests.job_id(id)
         attempt = requests.attempt(request, caller, "retryJob")
+        wished = validated(RetryJobRequestSerializer, request)
         if caller.models is not None:
             caller.require_model(jobs.get(caller.organization_id, job_id).model_id)
-        job = retries.retry(organization_id=caller.organization_id, job_id=job_id, actor=caller.actor, attempt=attempt)
+        job = retries.retry(
+            organization_id=caller.organization_id,
+            job_id=job_id,
+            actor=caller.actor,
+            attempt=attempt,
+            window=wished.get("completion_window"),
+            priority=wished.get("priority"),
+        )
         return Response(rendering.created(job), status=201)
 
 

@@ -43,8 +43,41 @@ class VideoRateField(serializers.FloatField):
         super().__init__(**kwargs, min_value=0, max_value=60)
 
 
+class UrgencySerializer(serializers.Serializer[Any]):
+    """What a job may ask of its turn. A null field counts as left out; an unknown one is ignored."""
+
+    completion_window = serializers.ChoiceField(
+        **OPTIONAL,
+        choices=WINDOWS,
+        error_messages={"invalid_choice": f"must be one of {', '.join(WINDOWS)}"},
+        help_text="How soon it should be done. `1h` goes before what has a day, at a higher price, on models that "
+        "offer it. It is never an end: the job runs until it is done. Left out, 24h.",
+    )
+    priority = serializers.IntegerField(
+        **OPTIONAL,
+        min_value=LOWEST,
+        max_value=HIGHEST,
+        help_text="Among your own jobs of the same window the one with the higher number runs first. Left out, 5.",
+    )
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """Checks the JSON type of every field before DRF converts anything."""
+        if not isinstance(data, dict):
+            raise serializers.ValidationError({"non_field_errors": ["The body must be a JSON object."]})
+        given = {name: value for name, value in data.items() if value is not None}
+        for name, field in self.fields.items():
+            if name in given and not _has_json_type(field, given[name]):
+                raise serializers.ValidationError({name: f"must be {_json_type(field)[1]}"})
+        fields: dict[str, Any] = super().to_internal_value(given)
+        return fields
+
+
+class RetryJobRequestSerializer(UrgencySerializer):
+    """What a retry may change. Left out, what the old job had; 24h where its window is not sold any more."""
+
+
 @extend_schema_serializer(deprecate_fields=["max_tokens"])
-class CreateJobRequestSerializer(serializers.Serializer[Any]):
+class CreateJobRequestSerializer(UrgencySerializer):
     """What a job is created from. A null field counts as left out; an unknown one is ignored."""
 
     input_id = serializers.UUIDField(**OPTIONAL, help_text="An input of createInput. Give this or input_s3_uri.")
@@ -97,30 +130,6 @@ class CreateJobRequestSerializer(serializers.Serializer[Any]):
         error_messages={"invalid_choice": "must be world or eu"},
         help_text="Where the payload is kept and run. Left out, eu where EU data routing is on, else world.",
     )
-    completion_window = serializers.ChoiceField(
-        **OPTIONAL,
-        choices=WINDOWS,
-        error_messages={"invalid_choice": f"must be one of {', '.join(WINDOWS)}"},
-        help_text="How soon it should be done. `1h` goes before what has a day, at a higher price, on models that "
-        "offer it. It is never an end: the job runs until it is done. Left out, 24h.",
-    )
-    priority = serializers.IntegerField(
-        **OPTIONAL,
-        min_value=LOWEST,
-        max_value=HIGHEST,
-        help_text="Among your own jobs of the same window the one with the higher number runs first. Left out, 5.",
-    )
-
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """Checks the JSON type of every field before DRF converts anything."""
-        if not isinstance(data, dict):
-            raise serializers.ValidationError({"non_field_errors": ["The body must be a JSON object."]})
-        given = {name: value for name, value in data.items() if value is not None}
-        for name, field in self.fields.items():
-            if name in given and not _has_json_type(field, given[name]):
-                raise serializers.ValidationError({name: f"must be {_json_type(field)[1]}"})
-        fields: dict[str, Any] = super().to_internal_value(given)
-        return fields
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """The rules that hold for every chat model, whichever it is."""

@@ -54,6 +54,7 @@ class Ingest(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0)
     due_at = models.DateTimeField()
     closed = models.BooleanField(default=False)
+    traceparent = models.CharField(max_length=55, blank=True, default="", db_default="", help_text="Of what asked")
 
     class Meta:
         indexes = [models.Index(fields=["due_at"], condition=models.Q(closed=False), name="open_ingests")]
@@ -75,6 +76,7 @@ class Job(models.Model):
     status = models.CharField(max_length=20, choices=[(s.value, s.value) for s in Status], default=Status.SUBMITTED)
     created_by = models.CharField(max_length=80)
     created_at = models.DateTimeField(auto_now_add=True)
+    traceparent = models.CharField(max_length=55, blank=True, default="", db_default="", help_text="Of what made it")
 
     # Options as submitted; null means the model's default, or an estimate.
     requested_max_output_tokens = models.PositiveIntegerField(null=True)

@@ -89,6 +89,7 @@ class WebhookDelivery(models.Model):
     tries_left = models.PositiveSmallIntegerField()
 
     class Meta:
+        verbose_name_plural = "webhook deliveries"
         constraints = [models.UniqueConstraint(fields=["event", "endpoint"], name="one_delivery_per_endpoint")]
         indexes = [models.Index(fields=["next_attempt_at"], condition=models.Q(state="pending"), name="due_deliveries")]
 

@@ -53,6 +53,7 @@ class Claim:
     organization_id: UUID
     share: int
     priority: int
+    traceparent: str
 
     @property
     def rank(self) -> Rank:
@@ -111,7 +112,7 @@ WITH near AS MATERIALIZED (
     ORDER BY of_organization, in_line, of_job, c.index, j.created_at
     LIMIT {OF_ALL}
 ), free AS (
-    SELECT c.id, j.model_id, j.organization_id, j.share, j.priority
+    SELECT c.id, j.model_id, j.organization_id, j.share, j.priority, j.traceparent
     FROM near
     JOIN jobs_chunk c ON c.id = near.id
     JOIN jobs_job j ON j.id = c.job_id
@@ -125,7 +126,7 @@ UPDATE jobs_chunk c SET epoch = %(epoch)s, claims = LEAST(claims + 1, %(most_cla
 FROM free WHERE c.id = free.id
 RETURNING c.id, c.epoch, c.job_id, c.kind, c.index, c.first_row, c.row_count, c.byte_start, c.byte_end,
           c.done, c.claims, c.cursor, c.suspects, free.model_id, free.organization_id,
-          free.share, free.priority
+          free.share, free.priority, free.traceparent
 """  # noqa: S608
 
 

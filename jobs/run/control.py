@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef
 from jobs import storage
 from jobs.lifecycle import Status
 from jobs.models import Chunk, Job
-from jobs.run import claims
+from jobs.run import claims, lost_parts
 from jobs.run.claims import Claim
 from jobs.run.estimates import finish_sample
 from jobs.run.failures import INTERNAL_ERROR, fail_before_approval, fail_estimate, stop_rows
@@ -38,13 +38,18 @@ def run_control(claim: Claim, *, go_on: Callable[[], bool] = lambda: True) -> No
 
 
 def give_up_or_release(claim: Claim) -> None:
-    """After an unexpected failure: an input whose check failed five times ends its job; all else is tried again."""
+    """After an unexpected failure: an input whose check failed five times ends its job; all else is tried again.
+
+    So is a result, from then on without the rows that the store has lost. Raises StoreUnavailable.
+    """
     if claim.kind == Chunk.Kind.VALIDATE and claim.claims >= TRIES:
         problem = Problem(
             "check_failed", 0, "The input could not be checked. Please submit it again or contact support."
         )
         fail_before_approval(claim, _store(claim), [problem], code=INTERNAL_ERROR)
     else:
+        if claim.kind == Chunk.Kind.FINALIZE and claim.claims >= TRIES:
+            lost_parts.give_up(claim.job_id)
         claims.release(claim, blameless=False)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from django.db import Error
 
-from anex.core import log_ids
+from anex.core import log_ids, tracing
 from anex.core.errors import Unavailable
 from jobs.run import ingests
 from jobs.run.claims import Interrupted
@@ -56,8 +56,10 @@ class Copier:
 
     async def _run(self, found: IngestClaim, go_on: Callable[[], bool]) -> None:
         log_ids.begin(input=found.input_id)
+        facts: dict[str, tracing.Fact] = {"anex.attempt": found.attempts}
         try:
-            await self._copies.call(ingests.run, found, go_on=go_on)
+            with tracing.span("copy", kind="consumer", parent=found.traceparent, facts=facts):
+                await self._copies.call(ingests.run, found, go_on=go_on)
         except Interrupted:
             await self._give_back(found, wait_s=0, blameless=True)
         except (Unavailable, Error) as error:

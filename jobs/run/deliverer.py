@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
 
-from anex.core import clock, log_ids
+from anex.core import clock, log_ids, tracing
 from jobs.run import deliveries
 from jobs.run.deliveries import Claim, Outcome
 
@@ -91,7 +91,16 @@ def _attempt(claim: Claim) -> Outcome | None:
         task = deliveries.prepare(claim)
     finally:
         connection.close()  # nobody else uses this thread's, and the receiver may take its time
-    return None if task is None else deliveries.send(task)
+    if task is None:
+        return None
+    log_ids.add(**task.about)
+    facts: dict[str, tracing.Fact] = {"anex.event": task.event, "anex.attempt": claim.number}
+    with tracing.span("webhook", kind="client", parent=task.traceparent, facts=facts) as span:
+        outcome = deliveries.send(task)
+        span.note({"http.response.status_code": outcome.status or 0})
+        if not outcome.delivered:
+            span.fail(str(outcome.status or "unreachable"))
+    return outcome
 
 
 def _settle(claim: Claim, outcome: Outcome) -> None:

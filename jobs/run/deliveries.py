@@ -77,12 +77,18 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A claim's request, and where the start of the answer is to be kept (an empty key keeps none)."""
+    """A claim's request, and where the start of the answer is to be kept (an empty key keeps none).
+
+    `about` are the ids for its log lines; it goes on with the trace of its job.
+    """
 
     claim: Claim
     message: Message
     region: str
     answer_key: str
+    event: str
+    about: dict[str, str]
+    traceparent: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +139,16 @@ def prepare(claim: Claim) -> Task | None:
     except StoreUnavailable:
         _update_held(claim, leased_until=None, next_attempt_at=now + STORE_REST, tries_left=found.tries_left + 1)
         return None
-    erased = event.job is not None and event.job.data_deleted_at is not None
+    job, about = event.job, {"organization": str(event.organization_id)}
+    erased = job is not None and job.data_deleted_at is not None
     return Task(
-        claim, message, event.region, "" if erased else keys.webhook_answer(event.organization_id, event.job_id)
+        claim,
+        message,
+        event.region,
+        "" if erased else keys.webhook_answer(event.organization_id, event.job_id),
+        event.type,
+        about | ({"job": str(job.pk)} if job else {}),
+        job.traceparent if job else "",
     )
 
 

@@ -68,7 +68,7 @@ WITH near AS MATERIALIZED (
 )
 UPDATE jobs_ingest c SET epoch = %(epoch)s, attempts = LEAST(attempts + 1, 1000)
 FROM free WHERE c.id = free.id
-RETURNING c.id, c.epoch, c.input_id, c.attempts
+RETURNING c.id, c.epoch, c.input_id, c.attempts, c.traceparent
 """  # noqa: S608
 
 
@@ -84,6 +84,7 @@ class IngestClaim:
     epoch: int
     input_id: UUID
     attempts: int
+    traceparent: str
 
 
 def claim(lease: Lease, *, region: str, held: Collection[int]) -> IngestClaim | None:

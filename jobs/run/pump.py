@@ -16,7 +16,7 @@ from uuid import UUID
 import uvloop
 from django.db import Error
 
-from anex.core import clock, log_ids
+from anex.core import clock, log_ids, tracing
 from anex.core.errors import Unavailable
 from inference import catalogue
 from inference.backends import registry
@@ -242,7 +242,8 @@ class Pump:
     async def _run_control(self, found: Claim, lease: Lease) -> None:
         log_ids.begin(organization=found.organization_id, job=found.job_id)
         try:
-            await self._threads.call(run_control, found, go_on=lambda: lease.valid() and not self._stopping)
+            with _span(found):
+                await self._threads.call(run_control, found, go_on=lambda: lease.valid() and not self._stopping)
         except (Unavailable, Interrupted, Error) as error:
             log.info("%s of job %s has to wait: %s", found.kind, found.job_id, type(error).__name__)
             if found.kind == "validate":  # files for other models are checked meanwhile
@@ -288,7 +289,8 @@ class Pump:
     async def _run_chunk(self, run: ChunkRun, lease: Lease) -> None:
         log_ids.begin(organization=run.claim.organization_id, job=run.claim.job_id)
         try:
-            await run.run()
+            with _span(run.claim):
+                await run.run()
             if run.finished:
                 await self._finish(run.claim, lease)
         except* Exception as failure:
@@ -313,6 +315,17 @@ class Pump:
             log.error("chunk %s of job %s failed", found.index, found.job_id, exc_info=failure)
         await self._rest()
         await self._give_back(claims.release, found, blameless=outage)
+
+
+def _span(found: Claim) -> tracing.Span:
+    """Of a step of a job, below what made the job."""
+    facts: dict[str, tracing.Fact] = {
+        "anex.model": found.model_id,
+        "anex.chunk": found.index,
+        "anex.rows": found.row_count,
+        "anex.claims": found.claims,
+    }
+    return tracing.span(found.kind, kind="consumer", parent=found.traceparent, facts=facts)
 
 
 def _share_of(server: Server, workers: int) -> Server:

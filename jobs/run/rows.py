@@ -13,7 +13,7 @@ from functools import partial
 
 from django.db import Error
 
-from anex.core import clock
+from anex.core import clock, tracing
 from inference.backends.client import Client
 from inference.requests import rows as requests
 from inference.requests import typed
@@ -98,6 +98,7 @@ class ChunkRun:
         self._share = share
         self._running_low = running_low
         self._told = False
+        self._traced = False
         self._buffer = _Buffer()
         self._writers = asyncio.Semaphore(WRITERS)
         self._owner = Owner(claim.organization_id, claim.job_id, claim.share, claim.priority)
@@ -182,13 +183,21 @@ class ChunkRun:
         self._window.settle(rows)
 
     async def _run_row(self, row: int, text: bytes, place: Place) -> None:
-        outcome = await self._answer(row, text, place)
+        with self._row_span(row):
+            outcome = await self._answer(row, text, place)
         if outcome is None:
             self._settle(1)
             return
         self._buffer.add(outcome)
         while self._is_full() and not self._writers.locked():
             await self._flush()
+
+    def _row_span(self, row: int) -> tracing.Span:
+        """The first row that is sent has a span of its own, as a sample of its chunk; of the others none is told."""
+        if self._traced:
+            return tracing.NOTHING
+        self._traced = True
+        return tracing.span("row", kind="client", facts={"anex.row": self.claim.first_row + row})
 
     async def _answer(self, row: int, text: bytes, place: Place, *, once: bool = False) -> Outcome | None:
         """The row's outcome; None when it is left for later. What goes wrong with a row stays with it."""

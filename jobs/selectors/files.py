@@ -60,7 +60,8 @@ def page(
     here = File.objects.filter(organization_id=organization_id, region=settings.ANEX_REGION)
     files = here.filter(purged_at=None, expires_at__gt=clock.now()).select_related("input", "job")
     if purpose is not None:
-        files = files.filter(purpose=purpose)
+        # One that no file has may be of any characters.
+        files = files.filter(purpose=purpose) if purpose in File.Purpose.values else files.none()
     if after is not None:
         files = files.filter(_behind(_find(organization_id, after), ascending=ascending))
     order = ("created_at", "pk") if ascending else ("-created_at", "-pk")

@@ -27,11 +27,12 @@ STOP_REASON = "cancelled"
 
 
 @transaction.atomic
-def cancel(*, organization_id: UUID, job_id: UUID, actor: Actor) -> Job:
+def cancel(*, organization_id: UUID, job_id: UUID, actor: Actor, reason: str = "") -> Job:
     """Stop a job: at once when nothing runs and nothing was answered, else by finalizing what was answered.
 
     Repeating the call on a job that is already `cancelling` changes nothing. Conflict while the job is estimating, but
     for batches and for the EEA's jobs, whose estimate may take an hour; and once it is finalizing or over (too late).
+    The `reason` of staff is kept in the audit record.
     """
     now = clock.now()
     job = jobs.locked(organization_id, job_id)
@@ -49,7 +50,9 @@ def cancel(*, organization_id: UUID, job_id: UUID, actor: Actor) -> Job:
             _stop_running(job, actor=actor, now=now, stop_reason=STOP_REASON)
         case _:
             raise Conflict(f"It is too late to cancel this job: it is {job.status}.")
-    audit.record(organization_id=organization_id, actor=actor, action="job.cancelled", target=str(job.id))
+    audit.record(
+        organization_id=organization_id, actor=actor, action="job.cancelled", target=str(job.id), reason=reason
+    )
     return job
 
 

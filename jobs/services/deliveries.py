@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.services import audit
-from anex.core import clock
+from anex.core import clock, sweeps
 from anex.core.actors import Actor
 from anex.core.errors import Conflict
 from jobs.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent
@@ -15,6 +15,7 @@ from jobs.selectors import webhooks
 from jobs.services import outbox
 from jobs.services.doorbell import ring
 from jobs.storage import store
+from jobs.storage.interface import StoreUnavailable
 from jobs.webhooks import ATTEMPTS, DeliveryState, EventType
 
 KEPT = timedelta(days=30)
@@ -33,11 +34,11 @@ def send_test(*, organization_id: UUID, endpoint_id: UUID, actor: Actor) -> Webh
 
 
 @transaction.atomic
-def resend(*, organization_id: UUID, delivery_id: UUID, actor: Actor) -> WebhookDelivery:
+def resend(*, organization_id: UUID, delivery_id: UUID, actor: Actor, reason: str = "") -> WebhookDelivery:
     """Send an event again, with the same `webhook-id` and all the attempts of a new one.
 
     One that waits for its next attempt is sent at once. Raises NotFound (404), Conflict (409) where the endpoint
-    is disabled.
+    is disabled. The `reason` of staff is kept in the audit record.
     """
     found = webhooks.delivery(organization_id, delivery_id)
     endpoint = webhooks.locked_endpoint(organization_id, found.endpoint_id)
@@ -47,24 +48,33 @@ def resend(*, organization_id: UUID, delivery_id: UUID, actor: Actor) -> Webhook
     delivery.tries_left = ATTEMPTS
     delivery.save(update_fields=["state", "next_attempt_at", "tries_left"])
     ring()
-    _record("webhook.resend", delivery, endpoint, actor)
+    _record("webhook.resend", delivery, endpoint, actor, reason)
     return delivery
 
 
 def forget(now: datetime) -> int:
     """Delete what happened more than KEPT ago, with its deliveries, their log and the answers kept; safe to repeat.
 
-    Answers how many events were deleted. Raises StoreUnavailable; the next sweep goes on from there.
+    Answers how many events were deleted; one whose answers cannot be deleted holds up no other. Raises
+    StoreUnavailable; the next sweep goes on from there.
     """
-    region, forgotten = settings.ANEX_REGION, 0
-    while True:
-        old = list(WebhookEvent.objects.filter(region=region, at__lte=now - KEPT).values_list("pk", flat=True)[:BATCH])
-        if not old:
-            return forgotten
-        log = WebhookAttempt.objects.filter(delivery__event__in=old)
-        store(region).delete(log.exclude(answer_key="").values_list("answer_key", flat=True))
-        WebhookEvent.objects.filter(pk__in=old).delete()
-        forgotten += len(old)
+    old = WebhookEvent.objects.filter(region=settings.ANEX_REGION, at__lte=now - KEPT)
+    forgotten, tried = 0, list[UUID]()
+    while batch := list(old.exclude(pk__in=tried).values_list("pk", flat=True)[:BATCH]):
+        try:
+            forgotten += _forget(batch)
+        except StoreUnavailable:
+            tried += batch
+            forgotten += sweeps.each(batch, lambda event_id: _forget([event_id]))
+    return forgotten
+
+
+def _forget(event_ids: list[UUID]) -> int:
+    """What the store keeps goes first."""
+    log = WebhookAttempt.objects.filter(delivery__event__in=event_ids)
+    store(settings.ANEX_REGION).delete(log.exclude(answer_key="").values_list("answer_key", flat=True))
+    WebhookEvent.objects.filter(pk__in=event_ids).delete()
+    return len(event_ids)
 
 
 def _require_enabled(endpoint: WebhookEndpoint) -> None:
@@ -72,11 +82,12 @@ def _require_enabled(endpoint: WebhookEndpoint) -> None:
         raise Conflict("This endpoint is disabled. Enable it first.")
 
 
-def _record(action: str, delivery: WebhookDelivery, endpoint: WebhookEndpoint, actor: Actor) -> None:
+def _record(action: str, delivery: WebhookDelivery, endpoint: WebhookEndpoint, actor: Actor, reason: str = "") -> None:
     audit.record(
         organization_id=endpoint.organization_id,
         actor=actor,
         action=action,
         target=str(endpoint.pk),
+        reason=reason,
         details={"delivery": str(delivery.pk)},
     )

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Q
 
-from anex.core import clock
+from anex.core import clock, sweeps
 from jobs.lifecycle import TERMINAL
 from jobs.models import File, Job
 from jobs.selectors import jobs as selectors
@@ -56,27 +56,28 @@ def erase_if_asked(job_id: UUID) -> None:
 def erase_due(now: datetime) -> int:
     """Erase every job whose data is past its days or unwanted; answers how many. Raises StoreUnavailable.
 
-    Safe to repeat and to run twice at once; in no fixed order, so that one that cannot be erased holds up no other for
-    long.
+    Safe to repeat and to run twice at once; one that cannot be erased holds up no other.
     """
     due = Q(data_expires_at__lte=now) | Q(deletion_asked_at__isnull=False)
     jobs = Job.objects.filter(due, region=settings.ANEX_REGION, data_deleted_at=None, status__in=TERMINAL)
-    erased = 0
-    for job in jobs.order_by("?").iterator():
+
+    def erase_one(job: Job) -> int:
         erase(job)
-        erased += 1
-    return erased
+        return 1
+
+    return sweeps.each(jobs.order_by("?").iterator(), erase_one)
 
 
 def look_again(now: datetime) -> int:
     """Delete what was still written for jobs erased a while ago; answers how many jobs were looked at."""
     since = now - LATE_WRITES - timedelta(seconds=settings.ANEX_LEASE_SECONDS)
     erased = Job.objects.filter(region=settings.ANEX_REGION, data_deleted_at__lte=since, leftovers_deleted_at=None)
-    looked = 0
-    for job in erased.order_by("?").iterator():
+
+    def look(job: Job) -> int:
         _empty(job)
-        looked += Job.objects.filter(pk=job.pk, leftovers_deleted_at=None).update(leftovers_deleted_at=now)
-    return looked
+        return Job.objects.filter(pk=job.pk, leftovers_deleted_at=None).update(leftovers_deleted_at=now)
+
+    return sweeps.each(erased.order_by("?").iterator(), look)
 
 
 def _empty(job: Job) -> None:

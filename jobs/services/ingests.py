@@ -14,7 +14,7 @@ from django.db import transaction
 
 from accounts.selectors import freezes
 from accounts.services import audit
-from anex.core import clock, safe_http
+from anex.core import clock, safe_http, tracing
 from anex.core.actors import Actor
 from anex.core.destinations import RefusedUrl, Unreachable
 from anex.core.errors import TooLarge
@@ -74,7 +74,7 @@ def _store(source: Input, request: IngestRequest, actor: Actor) -> None:
     try:
         with transaction.atomic():
             source.save(force_insert=True)
-            Ingest.objects.create(input=source, due_at=clock.now())
+            Ingest.objects.create(input=source, due_at=clock.now(), traceparent=tracing.traceparent())
             audit.record(
                 organization_id=source.organization_id, actor=actor, action="input.create", target=str(source.pk)
             )

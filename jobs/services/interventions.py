@@ -26,9 +26,7 @@ STOP_REASON = "internal_error"
 def cancel(*, organization_id: UUID, job_id: UUID, actor: Actor, reason: str) -> Job:
     """Stop a job as its owner could. Raises InvalidRequest (no reason) and what `cancellations.cancel` does."""
     audit.require_reason(reason)
-    job = cancellations.cancel(organization_id=organization_id, job_id=job_id, actor=actor)
-    _record("job.staff_cancel", job, actor, reason)
-    return job
+    return cancellations.cancel(organization_id=organization_id, job_id=job_id, actor=actor, reason=reason)
 
 
 @transaction.atomic
@@ -78,14 +76,7 @@ def fail(*, organization_id: UUID, job_id: UUID, actor: Actor, reason: str) -> J
 def resend(*, organization_id: UUID, delivery_id: UUID, actor: Actor, reason: str) -> None:
     """Send an event again, as its owner could. Raises InvalidRequest (no reason) and what `deliveries.resend` does."""
     audit.require_reason(reason)
-    deliveries.resend(organization_id=organization_id, delivery_id=delivery_id, actor=actor)
-    audit.record(
-        organization_id=organization_id,
-        actor=actor,
-        action="webhook.staff_resend",
-        target=str(delivery_id),
-        reason=reason,
-    )
+    deliveries.resend(organization_id=organization_id, delivery_id=delivery_id, actor=actor, reason=reason)
 
 
 def _require_may_fail(job: Job) -> None:

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Greatest
 
+from anex.core import sweeps
 from jobs.lifecycle import TERMINAL
 from jobs.models import File, Input, Job
 from jobs.services.inputs import UPLOAD_GRACE, erase_objects, settle_at
@@ -22,24 +23,24 @@ ENDED = (Input.State.EXPIRED, Input.State.FAILED)
 def expire_inputs(now: datetime) -> int:
     """Mark lapsed inputs expired and delete the objects of those and of failed ones; answers how many were deleted.
 
-    An object that a running job still reads stays until the job has ended. Safe to repeat and to run twice at once; in
-    no fixed order, so that one that cannot be deleted holds up no other for long. Raises StoreUnavailable; the next
-    sweep goes on from there.
+    An object that a running job still reads stays until the job has ended. Safe to repeat and to run twice at once; one
+    that cannot be deleted holds up no other. Raises StoreUnavailable; the next sweep goes on from there.
     """
     here = Input.objects.filter(region=settings.ANEX_REGION)
     lapsed = Q(status=Input.State.AWAITING_UPLOAD, upload_expires_at__lte=now - UPLOAD_GRACE) | Q(
         status=Input.State.READY, expires_at__lte=now
     )
-    for source in here.filter(lapsed).order_by("?").iterator():
-        settle_at(source, now)
+    sweeps.each(here.filter(lapsed).order_by("?").iterator(), lambda source: bool(settle_at(source, now)))
     # The later of both: while its window is open, a file that was deleted can be uploaded again.
     purgeable = _unread(here).annotate(lapsed_at=Greatest("expires_at", F("upload_expires_at") + UPLOAD_GRACE))
-    purged = 0
-    for source in purgeable.filter(purged_at=None, lapsed_at__lte=now - MARGIN).order_by("?").iterator():
+
+    def purge(source: Input) -> int:
         erase_objects(source)
         File.objects.filter(input=source, purged_at=None).update(purged_at=now)
-        purged += Input.objects.filter(pk=source.pk, purged_at=None).update(purged_at=now)
-    return purged
+        return Input.objects.filter(pk=source.pk, purged_at=None).update(purged_at=now)
+
+    lapsed_ones = purgeable.filter(purged_at=None, lapsed_at__lte=now - MARGIN)
+    return sweeps.each(lapsed_ones.order_by("?").iterator(), purge)
 
 
 def withdraw(input_id: UUID, now: datetime) -> None:

@@ -11,6 +11,7 @@ from accounts.services import idempotency
 from anex.core import clock
 from anex.core.actors import Actor
 from anex.core.errors import Conflict, Gone
+from billing import price_cards
 from billing.selectors import balances
 from jobs.lifecycle import TERMINAL
 from jobs.models import Job
@@ -18,14 +19,23 @@ from jobs.selectors import contents, jobs
 from jobs.services import inputs, residency, submissions
 from jobs.services.submissions import SubmitOptions
 from jobs.storage.interface import ObjectMissing
-from jobs.urgency import Urgency
+from jobs.urgency import USUAL_WINDOW, Urgency
 
 DELETED = "The data of this job has been deleted, so its rows cannot be sent again. Submit the file anew."
 
 
-def retry(*, organization_id: UUID, job_id: UUID, actor: Actor, attempt: idempotency.Attempt | None = None) -> Job:
+def retry(
+    *,
+    organization_id: UUID,
+    job_id: UUID,
+    actor: Actor,
+    attempt: idempotency.Attempt | None = None,
+    window: str | None = None,
+    priority: int | None = None,
+) -> Job:
     """A new job, in `submitted`, with the model and options of the old one and today's prices.
 
+    Its window and priority may be others; a window that is not sold any more gives way to the usual one.
     The model's minimum job price is not asked for again once a job was charged for these rows' file. Raises Conflict
     (idempotency; the job is not over; it has no such row), Misdirected, Gone (input or data deleted), and what a
     submit raises for model, plan, balance and queue.
@@ -39,7 +49,7 @@ def retry(*, organization_id: UUID, job_id: UUID, actor: Actor, attempt: idempot
         row = contents.row_options(original)
     except ObjectMissing as error:
         raise Gone(DELETED) from error
-    urgency = Urgency(original.completion_window, original.priority)
+    urgency = _urgency(original, window, priority)
     submissions.check(model, SubmitOptions(model_id=model.id, row=row, urgency=urgency))
     plans.of(organization_id).require_output(row.max_output_tokens)
     balances.require_positive(organization_id)
@@ -47,6 +57,13 @@ def retry(*, organization_id: UUID, job_id: UUID, actor: Actor, attempt: idempot
     job.retry_of = original
     job.minimum_paid = original.minimum_paid or bool(original.charge_cents)
     return submissions.create(job, stored=submissions.schema_of(job, row), actor=actor, attempt=attempt)
+
+
+def _urgency(original: Job, window: str | None, priority: int | None) -> Urgency:
+    if window is None:
+        is_sold = price_cards.within(original.model_id, original.completion_window) is not None
+        window = original.completion_window if is_sold else USUAL_WINDOW
+    return Urgency(window, original.priority if priority is None else priority)
 
 
 def _refuse_unless_possible(original: Job) -> None:

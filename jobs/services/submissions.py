@@ -15,6 +15,7 @@ from django.db import transaction
 from accounts.models import Organization
 from accounts.selectors import plans
 from accounts.services import audit, idempotency
+from anex.core import tracing
 from anex.core.actors import Actor
 from anex.core.errors import InvalidRequest, TooManyRequests, Unprocessable
 from billing import price_cards
@@ -177,6 +178,7 @@ def draft(source: Input, model: Model, row: RowOptions, actor: Actor, urgency: U
         task_type=model.task,
         status=Status.SUBMITTED,
         created_by=str(actor),
+        traceparent=tracing.traceparent(),
         requested_max_output_tokens=row.max_output_tokens,
         reasoning=row.reasoning,
         reasoning_budget=row.reasoning_budget if model.takes_budget else None,

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from accounts.models import Organization
 from accounts.selectors import freezes
-from anex.core import clock
+from anex.core import clock, sweeps
 from anex.core.actors import Actor
 from anex.core.errors import TooManyRequests, Unavailable
 from billing.selectors import balances
@@ -91,14 +91,15 @@ def give_up(upload: FileUpload) -> None:
 def sweep(now: datetime) -> int:
     """Give up the uploads of killed processes; answers how many. Raises StoreUnavailable."""
     lapsed = FileUpload.objects.filter(region=settings.ANEX_REGION, lapses_at__lte=now)
-    swept = 0
-    for upload_id in lapsed.order_by("?").values_list("pk", flat=True):
+
+    def clear(upload_id: UUID) -> int:
         with transaction.atomic():
             upload = lapsed.select_for_update(skip_locked=True).filter(pk=upload_id).first()
             if upload is not None:
                 _clear(upload)
-                swept += 1
-    return swept
+        return upload is not None
+
+    return sweeps.each(lapsed.order_by("?").values_list("pk", flat=True), clear)
 
 
 def _clear(upload: FileUpload) -> None:

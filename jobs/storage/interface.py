@@ -90,7 +90,7 @@ class Store(Protocol):
         """Every object whose key starts with `prefix`, in no promised order."""
 
     def delete(self, keys: Iterable[str]) -> None:
-        """Delete objects; a key without one is no error."""
+        """Delete objects; a key without one is no error, and one that cannot be deleted stops no other."""
 
     def discard_unfinished(self, *, before: datetime, key: str = "") -> int:
         """Drop what writers that died have left since before `before`, of one `key` or all; answers how many."""

@@ -176,12 +176,17 @@ class LocalStore:
 
     def delete(self, keys: Iterable[str]) -> None:
         """See Store; folders that become empty go too."""
-        with _os_errors():
-            for key in keys:
-                path = self._path(key)
-                with suppress(FileNotFoundError, NotADirectoryError):
+        failed = list[StoreUnavailable]()
+        for key in keys:
+            path = self._path(key)
+            try:
+                with _os_errors(), suppress(FileNotFoundError, NotADirectoryError):
                     path.unlink()
                 self._prune(path.parent)
+            except StoreUnavailable as error:
+                failed.append(error)
+        if failed:
+            raise failed[0]
 
     def discard_unfinished(self, *, before: datetime, key: str = "") -> int:
         """See Store."""

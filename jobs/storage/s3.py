@@ -16,7 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from django.utils.http import content_disposition_header
 from urllib3.exceptions import HTTPError
 
-from anex.core import clock
+from anex.core import clock, patience
 from jobs.storage.interface import BLOCK_BYTES, ObjectChanged, ObjectMissing, Stored, StoreUnavailable, UploadTarget
 from jobs.storage.policy import RETURN_FIELD
 
@@ -33,12 +33,12 @@ def part_bytes(total_bytes: int | None) -> int:
 
 
 def connect(*, endpoint_url: str, region: str) -> Any:
-    """A thread-safe client with bounded waits. An endpoint of one's own is addressed by path, not by host."""
+    """A thread-safe client with this process's patience. An endpoint of one's own is addressed by path, not by host."""
     config = Config(
         signature_version="s3v4",
         connect_timeout=5,
-        read_timeout=60,
-        retries={"mode": "standard", "max_attempts": 4},
+        read_timeout=patience.chosen().store_s,
+        retries={"mode": "standard", "max_attempts": patience.chosen().store_tries},
         max_pool_connections=50,
         s3={"addressing_style": "path" if endpoint_url else "auto"},
         # Servers other than AWS send no checksum with a range, and some refuse to be sent one.
@@ -179,12 +179,13 @@ class S3Store:
 
     def delete(self, keys: Iterable[str]) -> None:
         """See Store."""
-        names = iter(keys)
+        names, failed = iter(keys), list[dict[str, Any]]()
         while batch := [{"Key": key} for key in islice(names, DELETE_BATCH)]:
             with _s3_errors(batch[0]["Key"]):
                 answer = self._client.delete_objects(Bucket=self.bucket, Delete={"Objects": batch, "Quiet": True})
-            if failed := answer.get("Errors"):
-                raise StoreUnavailable(f"{len(failed)} objects could not be deleted ({failed[0].get('Code')}).")
+            failed += answer.get("Errors", ())
+        if failed:
+            raise StoreUnavailable(f"{len(failed)} objects could not be deleted ({failed[0].get('Code')}).")
 
     def discard_unfinished(self, *, before: datetime, key: str = "") -> int:
         """See Store."""

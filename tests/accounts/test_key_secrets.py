@@ -82,3 +82,25 @@ def test_the_signature_of_a_link_in_a_log_line_is_masked():
 
 def test_a_signing_secret_in_a_log_line_is_masked():
     assert redact("signed with whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw+/=.") == "signed with whsec_…."
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        # Cut short, as paths are.
+        ("GET /jobs/sk-aaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbb", "GET /jobs/sk-aaaaaaaaaaaa…"),
+        ("postgres://anex:pa@ss:w@db:5432/anex is away", "postgres://…@db:5432/anex is away"),
+        ("from https://ada:secret@files.example/rows.jsonl?a=b", "from https://…@files.example/rows.jsonl?a=b"),
+        ("redis://:secret@cache", "redis://…@cache"),
+        ("{'Authorization': 'Bearer t0k3n.of-a/server'}", "{'Authorization': 'Bearer …'}"),
+        (
+            "https://anex.example/v1/uploads/a/b.png?signature=abc:def",
+            "https://anex.example/v1/uploads/a/b.png?signature=…",
+        ),
+        ("stripe said no to sk_live_abc123", "stripe said no to sk_live_…"),
+        ("mail to joan@example.com: sent", "mail to joan@example.com: sent"),
+        ("https://example.com/@joan: found", "https://example.com/@joan: found"),
+    ],
+)
+def test_what_opens_something_in_a_log_line_is_masked(line, told):
+    assert redact(line) == told

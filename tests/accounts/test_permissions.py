@@ -7,11 +7,11 @@ from django.test import Client
 
 from accounts.models import Membership
 from accounts.permissions import RULES, Action, may, page
-from accounts.services import invitations, organizations
+from accounts.services import organizations
 from anex.core.actors import Actor
 from anex.settings.base import BASE_DIR
 from tests.console import scenes
-from tests.factories import actor_of, add_member, grant_credits, make_key, make_organization, make_user
+from tests.factories import add_member, grant_credits, make_organization, make_user
 
 WORK = ["view", "submit_job", "approve_job", "cancel_job", "download_result", "delete_data", "use_playground", "leave"]
 MANAGING = ["create_key", "revoke_key", "manage_webhooks", "manage_billing", "rename", "manage_members"]
@@ -45,16 +45,11 @@ def test_the_page_in_docs_equals_the_table():
 
 @dataclass
 class Scene:
-    """Acme with a key, jobs, an invitation and somebody to act upon."""
+    """Acme with a job that is done, a member and an owner to act upon."""
 
-    key: str
-    quoted: str
     done: str
-    invitation: str
     grace: int
     owner: int
-    endpoint: str
-    delivery: str
 
 
 @pytest.fixture
@@ -67,77 +62,31 @@ def acme(db, tmp_path, settings):
 
 @pytest.fixture
 def scene(acme):
-    offer = invitations.create(
-        organization_id=acme.pk, email="hedy@example.com", role="member", actor=actor_of(make_user("ada"))
-    )
-    endpoint = scenes.endpoint(acme)
     return Scene(
-        key=make_key(acme).caller.key_id,
-        quoted=str(scenes.quoted(acme).pk),
         done=str(scenes.done(acme).pk),
-        invitation=str(offer.pk),
         grace=add_member(acme, "grace").pk,
         owner=add_member(acme, "katherine", "owner").pk,
-        endpoint=str(endpoint.pk),
-        delivery=str(scenes.delivery(endpoint).pk),
     )
 
 
+# What depends on more than the action of the page, whose table is in test_every_role.py: whose role it is about.
 REQUESTS = [
-    ("view", "get", "/members", {}),
-    ("view", "get", "/keys", {}),
-    ("view", "get", "/jobs/{0.quoted}", {}),
-    ("submit_job", "get", "/jobs/new", {}),
-    ("submit_job", "post", "/jobs/new/upload", {}),
-    ("approve_job", "post", "/jobs/{0.quoted}/approve", {}),
-    ("cancel_job", "post", "/jobs/{0.quoted}/cancel", {}),
-    ("download_result", "get", "/jobs/{0.done}/result", {}),
-    ("leave", "post", "/members/leave", {}),
-    ("create_key", "post", "/keys/new", {"name": "new", "scopes": ["batch:read"]}),
-    ("create_key", "get", "/keys/{0.key}/edit", {}),
-    ("create_key", "post", "/keys/{0.key}/rotate", {"overlap": "24"}),
-    ("revoke_key", "post", "/keys/{0.key}/end-overlap", {}),
-    ("revoke_key", "post", "/keys/{0.key}/revoke", {}),
-    ("manage_webhooks", "get", "/webhooks", {}),
-    ("manage_webhooks", "post", "/webhooks/new", {"url": "http://example.com"}),
-    ("manage_webhooks", "get", "/webhooks/{0.endpoint}", {}),
-    ("manage_webhooks", "post", "/webhooks/{0.endpoint}/edit", {"url": "http://example.com"}),
-    ("manage_webhooks", "post", "/webhooks/{0.endpoint}/rotate", {}),
-    ("manage_webhooks", "post", "/webhooks/{0.endpoint}/end-overlap", {}),
-    ("manage_webhooks", "post", "/webhooks/{0.endpoint}/test", {}),
-    ("manage_webhooks", "post", "/webhooks/{0.endpoint}/enable", {}),
-    ("manage_webhooks", "post", "/webhooks/{0.endpoint}/disable", {}),
-    ("manage_webhooks", "post", "/webhooks/{0.endpoint}/delete", {}),
-    ("manage_webhooks", "get", "/webhooks/deliveries/{0.delivery}", {}),
-    ("manage_webhooks", "post", "/webhooks/deliveries/{0.delivery}/resend", {}),
-    ("manage_billing", "get", "/credits/add", {}),
-    ("manage_billing", "post", "/credits/auto", {}),
-    ("manage_billing", "post", "/jobs/auto-approve", {}),
-    ("manage_billing", "post", "/credits/alert", {"threshold": "5"}),
-    ("view", "get", "/settings", {}),
-    ("rename", "post", "/settings/name", {"name": "Acme and sons"}),
-    ("view", "get", "/alerts", {}),
-    ("view", "post", "/alerts", {"wanted": ["job_done"]}),
-    ("manage_members", "post", "/members/{0.grace}/role", {"role": "admin"}),
-    ("manage_members", "post", "/members/{0.grace}/remove", {}),
-    ("manage_members", "post", "/invitations/new", {"email": "new@example.com", "role": "member"}),
-    ("manage_members", "post", "/invitations/{0.invitation}/revoke", {}),
-    ("read_audit", "get", "/audit", {}),
-    ("read_audit", "get", "/audit.csv", {}),
-    ("manage_owners", "post", "/members/{0.grace}/role", {"role": "owner"}),
-    ("manage_owners", "post", "/members/{0.owner}/role", {"role": "member"}),
-    ("manage_owners", "post", "/members/{0.owner}/remove", {}),
-    ("manage_owners", "post", "/members/{0.grace}/transfer", {}),
-    ("manage_owners", "post", "/invitations/new", {"email": "new@example.com", "role": "owner"}),
+    ("manage_members", "/members/{0.grace}/role", {"role": "admin"}),
+    ("manage_members", "/members/{0.grace}/remove", {}),
+    ("manage_members", "/invitations/new", {"email": "new@example.com", "role": "member"}),
+    ("manage_owners", "/members/{0.grace}/role", {"role": "owner"}),
+    ("manage_owners", "/members/{0.owner}/role", {"role": "member"}),
+    ("manage_owners", "/members/{0.owner}/remove", {}),
+    ("manage_owners", "/invitations/new", {"email": "new@example.com", "role": "owner"}),
 ]
 
 
 @pytest.mark.parametrize("role", ["owner", "admin", "member"])
-@pytest.mark.parametrize(("action", "method", "path", "data"), REQUESTS)
-def test_console_answers_each_role_as_the_table_says(acme, scene, role, action, method, path, data):
+@pytest.mark.parametrize(("action", "path", "data"), REQUESTS)
+def test_console_answers_each_role_as_the_table_says(acme, scene, role, action, path, data):
     client = Client()
     client.force_login(add_member(acme, "joan", role))
-    answer = getattr(client, method)(path.format(scene), data)
+    answer = client.post(path.format(scene), data)
     assert (answer.status_code != 403) is may(role, Action(action)), answer.status_code
     assert answer.status_code < 500
 

@@ -16,6 +16,8 @@ PAGE = BASE_DIR / "docs" / "decisions" / "dependencies.md"
 SOURCES = ("anex", "accounts", "billing", "inference", "jobs", "realtime")
 # Packages that are part of a listed library although they are distributed by themselves.
 PARTS_OF = {"asgiref": "django", "botocore": "boto3", "kombu": "celery"}
+# Distributions that share one package; which of them a module is of is not told.
+SHARED = {"opentelemetry": "opentelemetry-sdk"}
 GPL = re.compile(r"\bA?GPL|Affero|(?<!Lesser )General Public License", re.IGNORECASE)
 
 
@@ -70,10 +72,11 @@ def imported() -> set[str]:
                 modules.add(node.module.partition(".")[0])
     owners = metadata.packages_distributions()
     foreign = modules - set(sys.stdlib_module_names) - set(SOURCES)
-    return {canonicalize_name(owners[module][0]) for module in foreign}
+    return {SHARED.get(module) or canonicalize_name(owners[module][0]) for module in foreign}
 
 
-PLATFORM = listed("requirements.txt")
+# Traces are installed by whoever wants them.
+PLATFORM = listed("requirements.txt") | listed("requirements-traces.txt")
 MODELS = listed("requirements-models.txt")
 
 

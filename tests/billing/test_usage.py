@@ -242,6 +242,16 @@ def test_page_shows_the_breakdown_with_names_of_keys(ada, acme, key):
     assert [row.model for row, _ in ada.get("/usage?by=model").context["rows"]] == ["gemma4-12b", "laya"]
 
 
+def test_page_shows_an_example_until_there_is_something_to_show(ada, acme, key):
+    html = ada.get("/usage").content.decode()
+    assert "No usage yet" in html
+    assert 'opacity="0.3"' in html
+    consume(acme, key.caller.actor, "job:1")
+    html = ada.get("/usage?start_date=2020-01-01&end_date=2020-01-02").content.decode()
+    assert "No usage in these days" in html
+    assert 'opacity="0.3"' not in html
+
+
 def test_chart_stacks_the_largest_groups_and_the_rest(ada, acme, key, monkeypatch):
     monkeypatch.setattr(usage_chart, "SERIES", 2)
     for place, model in enumerate(["a", "b", "c", "c"]):

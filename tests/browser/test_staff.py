@@ -12,8 +12,8 @@ from tests.browser.looks import THEMES, assert_fits, violations
 from tests.console import scenes
 from tests.factories import grant_credits, make_key
 
-# The library of unfold's scroll bars names every region that it makes alike.
-UNFOLDS_OWN = re.compile(r"landmark-unique: .*simplebar")
+# Libraries' own: that of scroll bars names its regions alike, that of searches a box of text within the one it names.
+UNFOLDS_OWN = re.compile(r"landmark-unique: .*simplebar|aria-input-field-name: #select2-[a-z_]+-container")
 
 
 def assert_accessible(page: Page, path: str) -> None:
@@ -43,6 +43,18 @@ def test_staff_find_a_customers_job_and_fail_it(staff: Page, acme: Organization)
     expect(staff.get_by_text("Fail: done.")).to_be_visible()
     assert Job.objects.get(pk=job.pk).status == "finalizing"
     assert AuditEvent.objects.get(action="job.staff_fail").reason == "A disk of ours broke."
+
+
+def test_staff_search_the_organization_whom_they_grant_credits(staff: Page, acme: Organization) -> None:
+    path = "/admin/billing/account/grant-credits/"
+    assert_accessible(staff, path)
+    staff.get_by_role("combobox", name="Search for an organization").click()
+    staff.keyboard.type("acm")
+    staff.get_by_role("option", name="Acme").click()
+    staff.get_by_label("Dollars").fill("5")
+    staff.get_by_label("Reason").fill("welcome")
+    staff.get_by_role("button", name="Grant credits").click()
+    expect(staff.get_by_text("Grant credits: done for Acme.")).to_be_visible()
 
 
 @pytest.mark.slow

@@ -1,16 +1,21 @@
 """The console while the batch API is frozen: a banner on every page, no new work, results as ever."""
 
+from uuid import uuid4
+
 import pytest
 from django.urls import reverse
+from django.urls.converters import IntConverter, StringConverter, UUIDConverter
 
-from accounts.models import AuditEvent, Notice
+from accounts.models import AuditEvent, Notice, Organization
 from accounts.services import freezes
+from anex.console import urls
 from anex.core.actors import system
 from inference.backends import registry
 from tests.console import scenes
 from tests.factories import staff_browser
 
 BANNER = "frozen for maintenance"
+_VALUES = {UUIDConverter: uuid4(), IntConverter: 1, StringConverter: "x"}
 
 
 @pytest.fixture
@@ -23,6 +28,52 @@ def test_every_page_says_so_while_it_lasts(ada, frozen, path):
     assert f"{BANNER}: a migration." in ada.get(path).content.decode()
     freezes.switch(surface="batch", frozen=False, actor=system("tests"), reason="done")
     assert BANNER not in ada.get(path).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("surface", "told"),
+    [
+        ("realtime", "The realtime API is frozen for maintenance: a migration. The playground"),
+        ("uploads", "Taking in files is frozen for maintenance: a migration. No file"),
+        ("console", "The console is frozen for maintenance: a migration. Pages can be read"),
+    ],
+)
+def test_each_surface_has_a_banner_of_its_own(ada, surface, told):
+    freezes.switch(surface=surface, frozen=True, actor=system("tests"), reason="a migration")
+    for path in ("/dashboard", "/playground", "/jobs/new"):
+        html = ada.get(path).content.decode()
+        assert told in html
+        assert html.count(BANNER) == 1
+
+
+def test_a_frozen_console_is_read_and_changes_nothing(ada, acme):
+    job = scenes.quoted(acme)
+    freezes.switch(surface="console", frozen=True, actor=system("tests"), reason="a migration")
+    for path in ("/keys/new", "/jobs/new", "/jobs/new/upload", "/playground/key", f"/jobs/{job.pk}/approve"):
+        page, script = ada.post(path, HTTP_ACCEPT="text/html,*/*"), ada.post(path, HTTP_ACCEPT="*/*")
+        for answer in (page, script):
+            assert (path, answer.status_code, answer["Retry-After"]) == (path, 503, "60")
+        assert f"{BANNER}: a migration." in page.content.decode()
+        assert f"{BANNER}: a migration." in script.json()["detail"]
+    assert BANNER in ada.post("/organizations/new", {"name": "Globex"}).content.decode()
+    job.refresh_from_db()
+    assert (job.status, acme.keys.count(), Organization.objects.count()) == ("cost_ready", 0, 1)
+    for path in ("/dashboard", f"/jobs/{job.pk}", "/keys", "/usage"):
+        assert ada.get(path).status_code == 200
+    freezes.switch(surface="console", frozen=False, actor=system("tests"), reason="done")
+    assert ada.post(f"/jobs/{job.pk}/cancel").status_code == 302
+
+
+def test_no_route_of_a_frozen_console_takes_a_form(ada):
+    freezes.switch(surface="console", frozen=True, actor=system("tests"), reason="a migration")
+    answers = {}
+    for pattern in urls.urlpatterns:
+        values = {name: _VALUES[type(kind)] for name, kind in pattern.pattern.converters.items()}
+        answers[pattern.name] = ada.post(reverse(pattern.name, kwargs=values)).status_code
+    taken = {name: status for name, status in answers.items() if status not in (405, 503)}
+    # The colours of a browser are its own.
+    assert taken == {"theme": 302}
+    assert list(answers.values()).count(503) > 20
 
 
 @pytest.mark.parametrize("verb", ["approve", "cancel", "delete"])

@@ -1,9 +1,15 @@
-"""Two regions on one Postgres: no object of one is in the other, and nothing that they share holds what rows say."""
+"""Two regions on one Postgres: no object of one is in the other, and nothing that they share holds what rows say.
+
+The suite has both on local disk; `make regions` also in two buckets, and cancels what is being estimated.
+"""
 
 import json
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +17,47 @@ import httpx
 import psycopg
 import pytest
 
-from tests.flows.regions import Region, line, read_tables
+from jobs.storage.s3 import connect
+from tests.flows.regions import Region, line, read_tables, two_regions
 from tests.https import Authority, serving
 from tests.inference.media import clips
 
+Pair = tuple[Region, Region]
 MARK = "qzx"
+WHOLE = os.environ.get("ANEX_TEST_REGIONS") == "all"
 
 
-@pytest.fixture(scope="module")
-def regions(authority: Authority) -> Iterator[tuple[Region, Region]]:
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder, serving(authority) as customer:
-        Path(folder).chmod(0o755)
+@pytest.fixture(scope="module", params=["disk", "buckets"] if WHOLE else ["disk"])
+def regions(authority: Authority, request: pytest.FixtureRequest) -> Iterator[Pair]:
+    with (
+        ExitStack() as around,
+        tempfile.TemporaryDirectory(dir="/var/tmp") as folder,
+        serving(authority) as customer,
+    ):
+        buckets = around.enter_context(two_buckets()) if request.param == "buckets" else {}
+        yield around.enter_context(two_regions(Path(folder), customer, authority, buckets))
+
+
+@contextmanager
+def two_buckets() -> Iterator[dict[str, dict[str, str]]]:
+    """Where each region's objects go, by its settings."""
+    from tests.jobs.storage import strict_s3  # takes seconds
+
+    with strict_s3.serving() as url, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", strict_s3.ACCESS_KEY)
+        patch.setenv("AWS_SECRET_ACCESS_KEY", strict_s3.SECRET)
+        place = {"ANEX_S3_ENDPOINT_URL": url, "ANEX_S3_REGION": strict_s3.REGION}
         for name in ("world", "eu"):
-            (Path(folder) / name).mkdir()
-        with (
-            Region("world", Path(folder, "world"), customer, authority) as world,
-            Region("eu", Path(folder, "eu"), customer, authority, beside=world) as eu,
-        ):
-            yield world, eu
+            connect(endpoint_url=url, region=strict_s3.REGION).create_bucket(Bucket=name)
+        yield {name: place | {"ANEX_S3_BUCKET": name} for name in ("world", "eu")}
+
+
+def until(look: Callable[[], Any], reached: Callable[[Any], bool]) -> Any:
+    deadline = time.monotonic() + 90
+    while not reached(found := look()):
+        assert time.monotonic() < deadline, found
+        time.sleep(0.1)
+    return found
 
 
 class Writer:
@@ -59,11 +88,13 @@ class Writer:
         return answer
 
     def until(self, path: str, reached: Callable[[Any], bool]) -> Any:
-        deadline = time.monotonic() + 90
-        while not reached(found := self.call("GET", path).json()):
-            assert time.monotonic() < deadline, found
-            time.sleep(0.1)
-        return found
+        return until(lambda: self.call("GET", path).json(), reached)
+
+    def write_everywhere(self) -> None:
+        self.run_jobs()
+        self.run_batch()
+        self.upload_picture()
+        self.ask()
 
     def run_jobs(self) -> None:
         """Copied from a URL, with a schema; uploaded with a row that fails and one that is broken; cancelled."""
@@ -136,33 +167,47 @@ def assert_store_is_its_own(region: Region, other: Region) -> None:
         assert f"{MARK}-{region.name}-{place}".encode() in written, place
     foreign = f"{MARK}-{other.name}".encode()
     assert [key for key, content in objects.items() if foreign in content or foreign in key.encode()] == []
-    kept_here = {
-        found
-        for table in ("jobs_job", "jobs_input", "jobs_file")
-        for (found,) in region.query(f"SELECT id FROM {table} WHERE region = '{region.name}'")
-    }
+    kept_here = {found for table in ("jobs_job", "jobs_input", "jobs_file") for found in ids(region, table)}
     assert region.owners() <= kept_here
     assert len(kept_here) >= 6
 
 
-@pytest.mark.slow
-def test_what_is_written_in_a_region_stays_in_its_store(regions: tuple[Region, Region]) -> None:
+def ids(region: Region, table: str, where: str = "true") -> list[Any]:
+    return [found for (found,) in region.query(f"SELECT id FROM {table} WHERE region = '{region.name}' AND {where}")]
+
+
+@pytest.fixture(scope="module")
+def written(regions: Pair) -> Pair:
+    """Both customers wrote everywhere, at the same time, and were told of it."""
+
+    def write(region: Region) -> None:
+        with region.calling(region) as http:
+            Writer(region, http).write_everywhere()
+
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(write, regions))
     world, eu = regions
+    until(lambda: {each.path for each in hooks(world.customer.requests)}, lambda found: len(found) == 2)
     for region in regions:
-        region.add_endpoint(f"/hook/{region.name}")
-        with region.client as http:
-            writer = Writer(region, http)
-            writer.run_jobs()
-            writer.run_batch()
-            writer.upload_picture()
-            writer.ask()
+        region.sweep("accounts.sweep")
+    until(lambda: list(world.mails.iterdir()), bool)
+    return world, eu
+
+
+def hooks(requests: list[Any]) -> list[Any]:
+    return [each for each in requests if each.path in ("/hook/world", "/hook/eu")]
+
+
+@pytest.mark.slow
+def test_what_is_written_in_a_region_stays_in_its_store(written: Pair) -> None:
+    world, eu = written
     with psycopg.connect(world.postgres.url(), autocommit=True) as connection:
         connection.execute("CHECKPOINT")
     assert_store_is_its_own(world, eu)
     assert_store_is_its_own(eu, world)
     assert not set(world.objects) & set(eu.objects)
     assert {table for table, row in read_tables(world) if MARK in row or MARK.encode().hex() in row} == set()
-    for region, other in (regions, regions[::-1]):
+    for region, other in (written, written[::-1]):
         sent = region.journal.read_text()
         assert f"{MARK}-{region.name}-said" in sent
         assert f"{MARK}-{other.name}" not in sent
@@ -171,9 +216,104 @@ def test_what_is_written_in_a_region_stays_in_its_store(regions: tuple[Region, R
         files = list(region.shared_files())
         assert {"web.log", "worker-0.log", "engine.log"} <= {file.name for file in files}
         assert [str(file) for file in files if MARK.encode() in file.read_bytes()] == []
-    (job,) = eu.query("SELECT id FROM jobs_job WHERE region = 'eu' AND status = 'done' LIMIT 1")[0]
-    away = httpx.get(
-        f"http://127.0.0.1:{world.web_port}/batch/v1/jobs/{job}/result",
-        headers={"Authorization": f"Bearer {eu.secret}"},
-    )
-    assert (away.status_code, away.json()["residency"]) == (421, "eu")
+
+
+@pytest.mark.slow
+def test_estimates_run_in_the_region(written: Pair) -> None:
+    for region, other in (written, written[::-1]):
+        sampled = region.query(
+            "SELECT count(*) FROM jobs_chunk c JOIN jobs_job j ON j.id = c.job_id"
+            f" WHERE c.kind = 'sample' AND j.region = '{region.name}'"
+        )
+        assert sampled[0][0] > 0
+        assert f"{MARK}-{region.name}-text" in region.journal.read_text()
+        assert f"{MARK}-{region.name}-text" not in other.journal.read_text()
+
+
+@pytest.mark.slow
+def test_webhooks_and_e_mails_say_nothing_of_rows(written: Pair) -> None:
+    world, _ = written
+    sent = hooks(world.customer.requests)
+    assert {each.path for each in sent} == {"/hook/world", "/hook/eu"}
+    assert [each for each in sent if MARK in each.body.decode() or MARK in str(each.headers)] == []
+    mails = [file.read_text() for file in world.mails.iterdir()]
+    assert [mail for mail in mails if MARK in mail] == []
+
+
+@pytest.mark.slow
+def test_what_another_region_keeps_is_answered_with_its_address_or_without_content(written: Pair) -> None:
+    for region, other in (written, written[::-1]):
+        job, source = ids(region, "jobs_job", "status = 'done'")[0], ids(region, "jobs_input")[0]
+        file = f"/v1/files/file-{ids(region, 'jobs_file')[0].hex}"
+        [(batch,)] = region.query(
+            f"SELECT b.job_id FROM jobs_batch b JOIN jobs_job j ON j.id = b.job_id WHERE j.region = '{region.name}'"
+        )
+        asked = {"input_file_id": file.rpartition("/")[2], "endpoint": "/v1/chat/completions"}
+        with region.calling(other) as http, region.calling(region) as at_home:
+            for path in (f"/batch/v1/jobs/{job}/result", f"/batch/v1/inputs/{source}", file, f"{file}/content"):
+                answer = http.get(path)
+                told = answer.json().get("error", answer.json())
+                assert (path, answer.status_code, told["residency"]) == (path, 421, region.name)
+                assert told["api"] == f"https://not-{other.name}.test"
+                assert at_home.get(path).status_code in (200, 404, 410), path
+            assert http.post("/v1/batches", json=asked | {"completion_window": "24h"}).status_code == 421
+            for path in (f"/batch/v1/jobs/{job}", "/batch/v1/jobs", f"/v1/batches/batch_{batch.hex}", "/v1/batches"):
+                answer = http.get(path)
+                assert (path, answer.status_code) == (path, 200)
+                assert MARK not in answer.text
+            assert http.get("/v1/files").json()["data"] == []
+            [failed] = ids(region, "jobs_job", "status = 'failed'")
+            assert http.get(f"/batch/v1/jobs/{failed}").json()["failure_reason"] is None
+
+
+@pytest.mark.slow
+def test_console_of_another_region_shows_jobs_without_content(written: Pair) -> None:
+    for region, other in (written, written[::-1]):
+        job = ids(region, "jobs_job", "status = 'done'")[0]
+        failed = ids(region, "jobs_job", "status = 'failed'")[0]
+        with region.browsing(other) as away, region.browsing(region) as at_home:
+            paths = ["/dashboard", "/jobs", "/usage", "/webhooks", "/audit", f"/jobs/{job}", f"/jobs/{failed}"]
+            for path in paths:
+                answer = away.get(path)
+                assert (path, answer.status_code, MARK in answer.text) == (path, 200, False)
+            assert str(job) in away.get("/jobs").text
+            rows = f"/jobs/{job}/results"
+            assert (away.get(rows).status_code, MARK in away.get(rows).text) == (421, False)
+            assert (at_home.get(rows).status_code, MARK in at_home.get(rows).text) == (200, True)
+
+
+def listed(http: httpx.Client) -> dict[str, list[str]]:
+    """The models of both hosts; that of the batch API's has no chats."""
+    found = {path: http.get(path).json()["data"] for path in ("/v1/models", "/realtime/v1/models")}
+    return {path: sorted(each["id"] for each in models) for path, models in found.items()}
+
+
+@pytest.mark.slow
+def test_realtime_of_a_region_has_its_models_and_customers_alone(written: Pair) -> None:
+    world, eu = written
+    said = {"model": "scripted", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 3}
+    with eu.calling(eu) as http, world.calling(eu) as stranger:
+        assert listed(http) == {"/v1/models": ["scripted"], "/realtime/v1/models": []}
+        assert http.get("/v1/models/scripted-embed").status_code == 404
+        assert http.post("/v1/embeddings", json={"model": "scripted-embed", "input": "hi"}).status_code in (404, 503)
+        assert http.post("/v1/chat/completions", json=said).status_code == 200
+        assert stranger.post("/v1/chat/completions", json=said).status_code == 403
+    with world.calling(world) as http:
+        assert listed(http) == {
+            "/v1/models": ["scripted", "scripted-embed"],
+            "/realtime/v1/models": ["scripted-embed"],
+        }
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not WHOLE, reason="takes long; make regions")
+def test_what_is_being_estimated_can_be_cancelled_in_eu_alone(regions: Pair) -> None:
+    for region, status in zip(regions, (409, 200), strict=True):
+        job = region.submit([line(f"slow-{number}", "[[delay 3]] hello") for number in range(3)])
+        until(
+            lambda job=job, region=region: region.api("GET", f"/jobs/{job}"),
+            lambda told: told["status"] == "estimating",
+        )
+        assert region.request("POST", f"/jobs/{job}/cancel")[0] == status
+        if status == 200:
+            assert region.api("GET", f"/jobs/{job}")["status"] == "cancelled"

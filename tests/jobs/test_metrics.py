@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from accounts.models import Organization
 from anex import metrics
-from anex.core import clock, measures
+from anex.core import clock, measures, swept
 from anex.settings.base import BASE_DIR
 from billing.models import Account, Hold, UsageDay
 from inference.models import Backend
@@ -43,8 +43,10 @@ def test_it_tells_jobs_chunks_workers_and_servers(acme: Organization, settings: 
     Backend.objects.create(
         model_id="m", region="eu", base_url="http://x/v1", served_name="m", source=Backend.Source.REGISTERED
     )
+    swept.record(now - timedelta(seconds=90))
     told = read(settings)
     assert told[at("anex_database_up")] == 1
+    assert 80 < told[at("anex_sweep_age_seconds", "world")] < 600
     assert told[at("anex_jobs", "world", "in_progress")] == 1
     assert told[at("anex_workers", "world")] == 1
     names = ("anex_chunks_open", "anex_chunks_claimed", "anex_chunks_orphaned")

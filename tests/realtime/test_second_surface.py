@@ -56,9 +56,12 @@ def test_second_surface_answers_chat_embeddings_and_models(surface: Surface, cli
 
 def test_example_of_the_docs_runs_as_written(surface: Surface, monkeypatch, capsys) -> None:
     monkeypatch.setenv("ANEX_API_KEY", surface.key.secret)
-    page = (BASE_DIR / "docs" / "clients.md").read_text()
-    example = page.partition("```python\n")[2].partition("```")[0].replace("http://127.0.0.1:8000", surface.origin)
-    exec(example.replace("smollm2-135m-instruct", "scripted").replace("minilm-l6-v2", "scripted-embed"), {})
+    page = (BASE_DIR / "anex" / "docs" / "pages" / "openai.md").read_text()
+    example = page.partition("```python openai\n")[2].partition("```")[0]
+    names = {"url }}/v1": f"{surface.origin}/openai/v1", "chat }}": "scripted", "embed }}": "scripted-embed"}
+    for name, value in names.items():
+        example = example.replace(f"{{{{ sample.{name}", value)
+    exec(example, {})
     chat, response, width = capsys.readouterr().out.splitlines()
     assert chat == response
     assert (bool(chat), width) == (True, "384")

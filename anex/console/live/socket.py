@@ -5,14 +5,16 @@ A page that is not let in, or whose connection breaks, goes on by asking (static
 
 import asyncio
 from contextlib import suppress
+from importlib import import_module
 from typing import Any, Final, cast
 from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
-from channels.auth import AuthMiddlewareStack
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from channels.routing import URLRouter
-from django.http import HttpRequest
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.http import HttpRequest, parse_cookie
 from django.urls import re_path
 
 from accounts import access
@@ -20,7 +22,7 @@ from accounts.models import User
 from accounts.permissions import Action
 from anex.console.live.watch import WATCH
 from anex.core.errors import Unavailable
-from anex.core.threads import Threads
+from anex.core.threads import ANSWER_S, Threads
 from jobs.selectors import changes
 
 MOST_JOBS: Final = 60
@@ -31,7 +33,7 @@ MOST_OF_ONE: Final = 50
 SECONDS: Final = 600
 UNKNOWN, BUSY, AGAIN, SPOKE = 4404, 4429, 4408, 4400
 
-_threads: Final = Threads(2, "sockets")
+_threads: Final = Threads(4, "sockets", patience_s=ANSWER_S)
 _open: Final[set["JobsSocket"]] = set()
 
 
@@ -39,6 +41,7 @@ class JobsSocket(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
     """One page."""
 
     _ids: tuple[UUID, ...] = ()
+    _person: int | None = None
     _telling: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
@@ -69,12 +72,13 @@ class JobsSocket(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
         if len(_open) >= MOST_SOCKETS:
             return BUSY
         try:
-            allowed = bool(ids) and _is_same_origin(self.scope) and await _threads.run(_may_see, self.scope, ids)
+            if ids and _is_same_origin(self.scope):
+                self._person = await _threads.run(_who_sees, self.scope, ids)
         except Unavailable:
             return BUSY
-        if not allowed:
+        if self._person is None:
             return UNKNOWN
-        of_one = sum(other.scope["user"].pk == self.scope["user"].pk for other in _open)
+        of_one = sum(other._person == self._person for other in _open)
         return BUSY if of_one >= MOST_OF_ONE else None
 
     def _note(self, job_id: UUID) -> None:
@@ -117,19 +121,26 @@ def _asked(query: bytes) -> tuple[UUID, ...]:
     return tuple(ids) if len(ids) <= MOST_JOBS else ()
 
 
-def _may_see(scope: dict[str, Any], job_ids: tuple[UUID, ...]) -> bool:
+def _who_sees(scope: dict[str, Any], job_ids: tuple[UUID, ...]) -> int | None:
+    """Who asks, where they may see these jobs.
+
+    In a thread of its own, unlike the middleware of channels, which has all sockets wait for one.
+    """
+    cookie = dict(scope["headers"]).get(b"cookie", b"").decode("latin-1")
     request = HttpRequest()
-    request.user, request.session = scope["user"], scope["session"]
-    if not isinstance(scope["user"], User):
-        return False
+    session_key = parse_cookie(cookie).get(settings.SESSION_COOKIE_NAME)
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
+    user = request.user = get_user(request)
+    if not isinstance(user, User):
+        return None
     member = access.acting(request)
-    return member is not None and member.may(Action.VIEW) and changes.own(member.organization.pk, job_ids)
+    sees = member is not None and member.may(Action.VIEW) and changes.own(member.organization.pk, job_ids)
+    return user.pk if sees else None
 
 
-_routes = URLRouter(
+application: Final = URLRouter(
     [
         re_path(r"^live/jobs$", cast(Any, JobsSocket.as_asgi())),
         re_path(r"", cast(Any, _Refused.as_asgi())),
     ]
 )
-application: Final = AuthMiddlewareStack(_routes)

@@ -44,7 +44,7 @@ def duration(seconds: int) -> str:
         return "under a minute"
     minutes = round(seconds / 60)
     if minutes < 120:
-        return f"about {minutes} minute{'' if minutes == 1 else 's'}"
+        return "about a minute" if minutes == 1 else f"about {minutes} minutes"
     return f"about {round(minutes / 60):,} hours"
 
 

@@ -13,12 +13,12 @@ from anex.core import asgi, openai_errors
 from anex.core.asgi import App, ClientGone, Receive, Scope, Send
 from anex.core.errors import AnexError, MethodNotAllowed
 from anex.core.retrying import Headers, headers
-from anex.core.threads import Threads
+from anex.core.threads import ANSWER_S, Threads
 from jobs.api.endpoint import check_access
 
 log = logging.getLogger(__name__)
 
-in_thread: Final = Threads(4, "files").run
+in_thread: Final = Threads(4, "files", patience_s=ANSWER_S).run
 # A client that reads the answer only when it has sent all is heard out so long.
 LINGER_S: Final = 30.0
 

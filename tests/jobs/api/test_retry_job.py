@@ -9,6 +9,7 @@ from django.db import connections
 
 from accounts.models import AuditEvent, Idempotency
 from anex.core import clock
+from billing import price_cards
 from inference.backends import registry
 from jobs.lifecycle import TERMINAL, Status
 from jobs.models import Chunk, Input, Job
@@ -20,9 +21,10 @@ from tests.jobs.api.conftest import client_of
 SCHEMA = {"type": "json_object"}
 
 
-def retry(api, job, *, key: str | None = None):
+def retry(api, job, *, key: str | None = None, **body: object):
     headers = {"Idempotency-Key": key} if key else {}
-    return api.post(f"/batch/v1/jobs/{job.pk}/retry", headers=headers)
+    sent = {"data": json.dumps(body), "content_type": "application/json"} if body else {}
+    return api.post(f"/batch/v1/jobs/{job.pk}/retry", **sent, headers=headers)
 
 
 def test_makes_a_job_that_waits_for_its_own_quote(api, acme, key: KeyInHand):
@@ -39,6 +41,18 @@ def test_makes_a_job_that_waits_for_its_own_quote(api, acme, key: KeyInHand):
     assert AuditEvent.objects.get(action="job.submitted").details["retry_of"] == str(job.pk)
     shown = api.get(f"/batch/v1/jobs/{made.pk}").json()
     assert shown["retry_of"] == str(job.pk)
+
+
+def test_window_and_priority_may_be_others(api, acme, monkeypatch):
+    job = stages.ended(acme, completion_window="1h", share=4, priority=7)
+    made = Job.objects.get(pk=retry(api, job, completion_window="24h", priority=2).json()["id"])
+    assert (made.completion_window, made.share, made.priority) == ("24h", 1, 2)
+    assert retry(api, job, completion_window="2h").status_code == 422
+    within = price_cards.within
+    monkeypatch.setattr(price_cards, "within", lambda model, window: None if window == "1h" else within(model, window))
+    made = Job.objects.get(pk=retry(api, job).json()["id"])
+    assert (made.completion_window, made.share, made.priority) == ("24h", 1, 7)
+    assert retry(api, job, completion_window="1h").status_code == 422
 
 
 def test_old_job_stays_as_it_is(api, acme):

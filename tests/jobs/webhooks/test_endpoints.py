@@ -10,10 +10,12 @@ from accounts.models import AuditEvent
 from anex.core import clock, safe_http, sealing
 from anex.core.errors import Conflict, InvalidRequest, NotFound
 from jobs import storage
-from jobs.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
+from jobs.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent
 from jobs.run.deliveries import claim
 from jobs.services import deliveries, endpoints
 from jobs.services.endpoints import Wishes
+from jobs.storage.interface import StoreUnavailable
+from jobs.storage.local import LocalStore
 from jobs.webhooks import CHOICES
 from tests.https import INSIDE, rules_for
 from tests.jobs.webhooks.driver import ACTOR, add, deliver_due, listening, ping
@@ -202,3 +204,23 @@ def test_log_is_forgotten_after_thirty_days_with_the_answers(acme, endpoint):
     assert deliveries.forget(clock.now() + timedelta(days=30)) == 0
     assert not WebhookEvent.objects.exists()
     assert list(storage.store().list("tests/")) == []
+
+
+def test_an_answer_that_cannot_be_deleted_keeps_no_other_event(acme, endpoint, monkeypatch):
+    for _ in range(3):
+        ping(endpoint)
+        deliver_due()
+    events = list(WebhookEvent.objects.order_by("pk").values_list("pk", flat=True))
+    stuck = WebhookAttempt.objects.get(delivery__event=events[0]).answer_key
+    really_delete = LocalStore.delete
+
+    def delete(objects, keys):
+        named = list(keys)
+        really_delete(objects, [key for key in named if key != stuck])
+        if stuck in named:
+            raise StoreUnavailable("That object cannot be deleted.")
+
+    monkeypatch.setattr(LocalStore, "delete", delete)
+    monkeypatch.setattr(deliveries, "BATCH", 2)
+    assert deliveries.forget(clock.now() + timedelta(days=30)) == 2
+    assert list(WebhookEvent.objects.values_list("pk", flat=True)) == events[:1]

@@ -22,7 +22,7 @@ from tests.whole import Route, django_routes, raw_routes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-EACH = int(os.environ.get("ANEX_TEST_HOSTILE", "3"))
+EACH = int(os.environ.get("ANEX_TEST_HOSTILE", "2"))
 ROUTES = re.compile(os.environ.get("ANEX_TEST_HOSTILE_ROUTES", ""))
 PLAIN = {JSON: b"{}", FORM: b"x=y"}
 # Pages that the libraries of the staff area make of every table alike.
@@ -54,7 +54,9 @@ class Walk:
             each = max(1, EACH // 4)
         else:
             kind = JSON if route.view is None or hasattr(route.view, "cls") else FORM
-            asked = [Attack("GET", plain), Attack("POST", plain, (("Content-Type", kind),), PLAIN[kind])]
+            asked = [Attack("GET", plain)]
+            if not route.view or not route.view.__module__.startswith("anex.docs."):
+                asked.append(Attack("POST", plain, (("Content-Type", kind),), PLAIN[kind]))
             methods = {attack.method for attack in asked if self._send(route, attack) != 405}
         for attack in attacks(route, set(self._noted), value_of, methods)[:each]:
             self._send(route, attack)

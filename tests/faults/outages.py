@@ -36,7 +36,7 @@ from tests.stack import Stack
 BUCKET: Final = "anex-outages"
 CREDENTIALS: Final = {"AWS_ACCESS_KEY_ID": strict_s3.ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": strict_s3.SECRET}
 # What docs/outages.md promises, in seconds: the longest answer, and until all is as before.
-LONGEST_S: Final = {"postgres": 15.0, "valkey": 10.0, "store": 25.0}
+LONGEST_S: Final = {"postgres": 15.0, "valkey": 10.0, "store": 28.0}
 RECOVERED_S: Final = 60.0
 SET_UP: Final = """
 import django

@@ -6,6 +6,7 @@ RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
 	@echo "make test          all tests on embedded services; ARGS passes options to pytest"
+	@echo "make test-full     the same with all that the long ones can do: more jobs, kills, steps and clients"
 	@echo "make test-all      the demo, the tests, the fuzzing, the leavers and the clients from clean clones, on every supported Python found"
 	@echo "make test-clients  published clients and frameworks against the platform; ARGS names some; part of make test-all"
 	@echo "make test-vllm     chat, tools, formats and embeddings on a real vLLM server on the CPU; installs it once, 4 GB"
@@ -34,6 +35,7 @@ help:
 	@echo "make bench-beside  ten rows beside a job of 100,000 of another organization; needs rustc"
 	@echo "make bench-finalize  results of up to 10 M rows where asked are put together; time and memory of the process"
 	@echo "make chaos         twenty times three jobs of 20,000 rows while everything they need fails; ARGS=\"--seeds 1\""
+	@echo "make restarts      web processes, workers and the scheduler are replaced under load: no request fails; ARGS=\"--rounds 10\""
 	@echo "make outages       Postgres, Valkey and the store away for 30 s each, in three ways, while every surface is used"
 	@echo "make regions       two regions on local disks and in two buckets: what one keeps is nowhere else; a minute or two"
 	@echo "make upgrade-check  the last release's tests on this schema; ARGS=\"--from REF\" names another, ARGS=--all runs more"
@@ -44,6 +46,9 @@ demo:
 
 test:
 	@$(RUN) dev -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+
+test-full:
+	@ANEX_TEST_SIZE=full $(RUN) dev -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
 test-all:
 	@echo "Clones this repository into a temporary folder once per Python found (3.11, 3.12, 3.13), installs the"
@@ -128,8 +133,12 @@ bench-finalize:
 chaos:
 	@$(RUN) dev -m tests.faults.chaos $(ARGS)
 
+restarts:
+	@$(RUN) dev -m tests.faults.restarts $(ARGS)
+
 outages:
 	@$(RUN) dev -m tests.faults.outages $(ARGS)
+
 regions:
 	@ANEX_TEST_REGIONS=all $(RUN) dev -m pytest tests/flows/test_two_regions.py $(ARGS)
 

@@ -4,8 +4,8 @@ import asyncio
 from collections import Counter
 from dataclasses import replace
 
-import httpx
 import pytest
+from django.db import OperationalError
 
 from anex.core.errors import TooManyRequests, Unavailable
 from inference.backends.client import Client
@@ -69,19 +69,19 @@ def test_no_request_is_lost_while_one_server_fails(surface: Surface, scripted: S
     with scripted_server("--fail-every", "1") as failing:
         configure(failing.port, "scripted")
         surface.refresh()
-        before = httpx.get(f"{scripted.origin}/stats").json()["requests"]
+        before = scripted.stats()["requests"]
         statuses = [surface.chat(stream=bool(number % 2)).status_code for number in range(12)]
-        asked = httpx.get(f"{failing.origin}/stats").json()["requests"]
+        asked = failing.stats()["requests"]
     assert statuses == [200] * 12
     assert asked == servers.FAILURES
-    assert httpx.get(f"{scripted.origin}/stats").json()["requests"] == before + 12
+    assert scripted.stats()["requests"] == before + 12
     assert {record.status for record in surface.settled(12)} == {"answered"}
 
 
 def test_refusal_is_not_asked_for_twice(surface: Surface, scripted) -> None:
-    before = httpx.get(f"{scripted.origin}/stats").json()["requests"]
+    before = scripted.stats()["requests"]
     assert surface.chat("a " * 33_000).status_code == 400
-    assert httpx.get(f"{scripted.origin}/stats").json()["requests"] == before + 1
+    assert scripted.stats()["requests"] == before + 1
 
 
 def test_server_that_is_not_there_gets_no_request_until_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,6 +115,25 @@ def test_server_that_is_not_there_gets_no_request_until_it_is(monkeypatch: pytes
     busy.drop()
     assert not is_asked(*["silent"] * (servers.SILENCES - 1))
     assert is_asked("well")
+
+
+@pytest.mark.parametrize("answer", ["known", "away", "silent"])
+async def test_registry_is_read_before_the_first_request_unless_it_cannot_be(
+    answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = Servers()
+
+    async def refresh() -> None:
+        if answer == "away":
+            raise OperationalError
+        if answer == "silent":
+            await asyncio.Event().wait()
+        here.update([server(1)])
+
+    monkeypatch.setattr(here, "refresh", refresh)
+    monkeypatch.setattr(servers, "FIRST_S", 0.01)
+    await here.begin()
+    assert here.serve("m") == (answer == "known")
 
 
 async def test_address_that_serves_several_models_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ RUN = ANEX_PYTHON="$(PYTHON)" exec sh anex/bootstrap/python.sh
 help:
 	@echo "make demo          start everything and run a job; ARGS=--once stops afterwards, ARGS=\"--port 9000\" moves it"
 	@echo "make test          all tests on embedded services; ARGS passes options to pytest"
+	@echo "make test-full     the same with all that the long ones can do: more jobs, kills, steps and clients"
 	@echo "make test-all      the demo, the tests, the fuzzing, the leavers and the clients from clean clones, on every supported Python found"
 	@echo "make test-clients  published clients and frameworks against the platform; ARGS names some; part of make test-all"
 	@echo "make test-vllm     chat, tools, formats and embeddings on a real vLLM server on the CPU; installs it once, 4 GB"
@@ -45,6 +46,9 @@ demo:
 
 test:
 	@$(RUN) dev -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+
+test-full:
+	@ANEX_TEST_SIZE=full $(RUN) dev -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
 test-all:
 	@echo "Clones this repository into a temporary folder once per Python found (3.11, 3.12, 3.13), installs the"

@@ -48,17 +48,22 @@ def places(node: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 @pytest.mark.parametrize("kind", ["type", "enum", "properties", "responses", "parameters", "content", "operationId"])
 def test_whatever_of_it_is_left_out_is_noticed(kind: str, ours: dict[str, Any]) -> None:
     left_out = [at for at in places(DOCUMENT) if at[-1] == kind or (len(at) > 1 and at[-2] == kind)]
-    unnoticed = [at for at in left_out if (without := leave_out(ours, at)) and not list(broken(without))]
+    unnoticed = []
+    for at in left_out:
+        without = leave_out(ours, at)
+        if without and next(broken(without), None) is None:
+            unnoticed.append(at)
     assert left_out
     assert unnoticed == []
 
 
 def leave_out(ours: dict[str, Any], at: tuple[Any, ...]) -> dict[str, Any] | None:
     """The description without what is at a place; None where ours says it in another place, behind a reference."""
-    changed = copy.deepcopy(ours)
-    node: Any = changed
+    changed = node = copy.copy(ours)
     try:
         for key in at[:-1]:
+            # All the rest is shared: to copy it each time costs more than the comparison.
+            node[key] = copy.copy(node[key])
             node = node[key]
         del node[at[-1]]
     except (KeyError, IndexError, TypeError):

@@ -17,6 +17,7 @@ from anex.settings.base import BASE_DIR
 from anex.supervisor.postgres import Postgres
 from anex.supervisor.valkey import Valkey, free_port
 from inference.engines import arguments
+from tests import clusters
 
 COMMANDS = [
     line
@@ -41,10 +42,10 @@ def settings_of_the_page(tmp_path: Path, database: str, valkey: str) -> dict[str
 @pytest.mark.slow
 def test_settings_and_commands_of_the_page_start_production(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    postgres, valkey = Postgres(tmp_path / "postgres", settings={"fsync": "off"}), Valkey(tmp_path / "valkey")
+    postgres, valkey = Postgres(tmp_path / "postgres", settings=clusters.FAST), Valkey(tmp_path / "valkey")
     try:
+        clusters.migrated(postgres)
         postgres.start()
-        postgres.create_database("anex")
         valkey.start()
         told = settings_of_the_page(tmp_path, postgres.url(), valkey.url())
         done = [

@@ -16,9 +16,10 @@ from standardwebhooks import Webhook
 
 from tests.faults.books import chat_lines
 from tests.https import Authority, Server
+from tests.sizes import sized
 from tests.stack import ROOT, Stack
 
-KILLS = 8
+KILLS = sized(4, 8)
 STEPS = {"submitted", "estimating", "cost_ready", "in_progress", "completed"}
 # A worker to which this machine is public; what takes minutes takes moments.
 WORKER = """

@@ -1,5 +1,6 @@
 """The scripted engine as a process of its own, for tests that need a model server."""
 
+import json
 import os
 import subprocess
 import sys
@@ -49,7 +50,19 @@ class ScriptedServer:
         """Have an engine as if it had just been started; starting one takes half a second."""
         if not self.alive:
             self.restart()
-        with urllib.request.urlopen(urllib.request.Request(f"{self.origin}/forget", method="POST"), timeout=30):
+        self._post("forget")
+
+    def release(self) -> None:
+        """Let streams go on that the directive `hold` stopped."""
+        self._post("release")
+
+    def stats(self) -> dict[str, int]:
+        """Requests so far, those in flight, the held ones among them."""
+        with urllib.request.urlopen(f"{self.origin}/stats", timeout=30) as answer:
+            return dict(json.load(answer))
+
+    def _post(self, what: str) -> None:
+        with urllib.request.urlopen(urllib.request.Request(f"{self.origin}/{what}", method="POST"), timeout=30):
             return
 
     def server(self, *, api_key: str = "", reuse_connections: bool = True, served_name: str = "scripted") -> Server:

@@ -1,6 +1,8 @@
 """A key of an organization with credits, a scripted engine, and the surface that has it as its model server."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 
@@ -10,8 +12,8 @@ from tests.factories import KeyInHand, grant_credits, make_key
 from tests.inference.scripted_server import ScriptedServer, scripted_server
 from tests.realtime.served import Surface, configure, serving
 
-# Short, so that no test waits for what takes seconds elsewhere.
-SHORT = Patience(keep_alive_s=0.15, silence_s=0.6, answer_s=1.5)
+# Comments come soon, to be seen; nothing else ends early, for on a busy machine everything takes long.
+PATIENT = Patience(keep_alive_s=0.15)
 
 
 @pytest.fixture
@@ -30,5 +32,13 @@ def scripted() -> Iterator[ScriptedServer]:
 @pytest.fixture
 def surface(key: KeyInHand, scripted: ScriptedServer) -> Iterator[Surface]:
     configure(scripted.port)
-    with serving(key, SHORT) as running:
+    with serving(key, PATIENT) as running:
         yield running
+
+
+@pytest.fixture
+def patient(key: KeyInHand, scripted: ScriptedServer) -> Iterator[Callable[..., Surface]]:
+    """A surface with a patience of its own."""
+    configure(scripted.port)
+    with ExitStack() as opened:
+        yield lambda **patience: opened.enter_context(serving(key, replace(PATIENT, **patience)))

@@ -1,5 +1,6 @@
 """A model server that answers every request with the bytes it is told, in the pieces it is told."""
 
+import re
 import socket
 import threading
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,18 @@ def _serve(listening: socket.socket, pieces: Sequence[bytes]) -> None:
             return
         with connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection.recv(1 << 20)
+            _read(connection)
             for piece in pieces:
                 connection.sendall(piece)
+
+
+def _read(connection: socket.socket) -> None:
+    """The whole request: to close a connection of which something is unread takes the answer from the client."""
+    read = b""
+    while b"\r\n\r\n" not in read and (block := connection.recv(1 << 20)):
+        read += block
+    head, _, body = read.partition(b"\r\n\r\n")
+    told = re.search(rb"(?i)^content-length: *(\d+)", head, re.MULTILINE)
+    left = int(told[1]) - len(body) if told else 0
+    while left > 0 and (block := connection.recv(1 << 20)):
+        left -= len(block)

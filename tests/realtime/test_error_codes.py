@@ -24,7 +24,7 @@ CHAT = {"model": "scripted", "messages": [{"role": "user", "content": "hi"}], "m
 EMBED = {"model": "scripted-embed", "input": "a"}
 # More than a cent.
 DEAR = EMBED | {"input": ["x" * 9_000] * 40}
-SLOW = "[[tokens 20]] [[pace 30]]"
+HELD = "[[tokens 20]] [[hold]]"
 SURFACES = ["/v1", "/openai/v1"]
 
 
@@ -95,10 +95,11 @@ def test_key_at_its_ceiling_says_what_is_spent_of_it(surface: Surface, path: str
 def test_places_that_are_all_taken_are_waited_for(surface: Surface, scripted, monkeypatch, path, full, busy) -> None:
     def refused_while_one_runs() -> dict[str, Any]:
         with ThreadPoolExecutor(1) as pool:
-            slow = CHAT | {"messages": [{"role": "user", "content": f"{SLOW} {uuid4()}"}], "max_tokens": 50}
+            slow = CHAT | {"messages": [{"role": "user", "content": f"{HELD} {uuid4()}"}], "max_tokens": 50}
             running = pool.submit(ask, surface, path, slow)
-            until(lambda: httpx.get(f"{scripted.origin}/stats").json()["in_flight"] == 1)
+            until(lambda: scripted.stats()["held"] == 1)
             error = error_of(ask(surface, path, CHAT))
+            scripted.release()
             assert running.result().status_code == 200
         assert error["retry_after"] == 1
         return error

@@ -2,7 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 import msgspec
 import pytest
 
@@ -12,11 +11,7 @@ from inference import catalogue
 from realtime import offers
 from tests.realtime.served import Surface, until
 
-SLOW = "[[tokens 20]] [[pace 30]]"
-
-
-def at_work(scripted) -> int:
-    return httpx.get(f"{scripted.origin}/stats").json()["in_flight"]
+HELD = "[[tokens 20]] [[hold]]"
 
 
 def test_requests_beyond_the_organizations_limit_get_429_at_once(surface: Surface, scripted) -> None:
@@ -24,11 +19,12 @@ def test_requests_beyond_the_organizations_limit_get_429_at_once(surface: Surfac
         organization_id=surface.key.caller.organization_id, limit=2, reason="a test", actor=system("tests")
     )
     with ThreadPoolExecutor(2) as pool:
-        running = [pool.submit(surface.chat, SLOW, stream=True) for _ in range(2)]
-        until(lambda: at_work(scripted) == 2)
+        running = [pool.submit(surface.chat, HELD, stream=True) for _ in range(2)]
+        until(lambda: scripted.stats()["held"] == 2)
         refused = surface.http.post("/realtime/v1/embeddings", json={"model": "scripted-embed", "input": "a"})
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
         assert "x-should-retry" not in refused.headers
+        scripted.release()
         assert [done.result().status_code for done in running] == [200, 200]
     assert surface.chat().status_code == 200
     surface.settled(3)
@@ -40,20 +36,22 @@ def test_requests_beyond_a_models_concurrency_get_429(surface: Surface, scripted
     narrow = msgspec.structs.replace(model, realtime=msgspec.structs.replace(model.realtime, concurrency=1))
     monkeypatch.setattr(offers.catalogue, "get", lambda _: narrow)
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(surface.chat, SLOW, stream=True)
-        until(lambda: at_work(scripted) == 1)
+        running = pool.submit(surface.chat, HELD, stream=True)
+        until(lambda: scripted.stats()["held"] == 1)
         refused = surface.chat()
         assert (refused.status_code, refused.json()["error"]["code"]) == (429, "rate_limit_exceeded")
         assert refused.headers["retry-after"] == "1"
+        scripted.release()
         running.result()
 
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_answers_under_way_are_finished_before_the_process_ends(surface: Surface, scripted, stream: bool) -> None:
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(surface.chat, SLOW, stream=stream)
-        until(lambda: at_work(scripted) == 1)
+        running = pool.submit(surface.chat, HELD, stream=stream)
+        until(lambda: scripted.stats()["held"] == 1)
         surface.server.should_exit = True
+        scripted.release()
         answer = running.result()
     assert answer.status_code == 200
     assert answer.text.endswith("data: [DONE]\n\n") or not stream
@@ -64,8 +62,8 @@ def test_answers_under_way_are_finished_before_the_process_ends(surface: Surface
 def test_answer_that_a_process_cannot_finish_is_free(surface: Surface, scripted) -> None:
     surface.server.config.timeout_graceful_shutdown = 0
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(surface.chat, "[[tokens 40]] [[pace 50]]", stream=True)
-        until(lambda: at_work(scripted) == 1)
+        running = pool.submit(surface.chat, HELD, stream=True)
+        until(lambda: scripted.stats()["held"] == 1)
         surface.server.should_exit = True
         assert running.exception() or running.result()
     (record,) = surface.settled()

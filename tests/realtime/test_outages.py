@@ -281,8 +281,8 @@ def test_locked_account_holds_up_nobody_else_and_is_settled_when_it_is_free(key)
         with pytest.raises(Unavailable):
             await admit(till, key)
         assert len(till._writer._unacknowledged) == 3
-        # Only those wait for the lock: the queue is free for everybody else.
-        async with asyncio.timeout(0.9):
+        # Only those wait for the lock, a second each time: the queue is free for everybody else.
+        async with asyncio.timeout(2.7):
             for _ in range(3):
                 with await admit(till, theirs) as meter:
                     meter.report(USED)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from typing import Any
 
 import httpx
@@ -15,12 +14,12 @@ from accounts.models import Organization
 from billing import request_keys
 from billing.models import RequestKey, UsageRecord
 from billing.selectors import turns
-from realtime.house import Patience
 from tests.factories import grant_credits, make_key, make_organization
-from tests.realtime.served import Surface, configure, serving, until
+from tests.realtime.served import Surface, until
 
 FIRST, SECOND = "/v1/chat/completions", "/openai/v1/chat/completions"
 SLOW = "[[tokens 20]] [[pace 25]] hi"
+HELD = "[[tokens 20]] [[hold]] hi"
 
 
 def body(text: str = "hi", **more: Any) -> dict[str, Any]:
@@ -70,20 +69,21 @@ def test_key_is_the_same_in_header_field_and_path(surface, valkey) -> None:
     assert code(ask(surface, idempotency_key="schlüssel")) == (409, "idempotency_key_reused")
 
 
-def test_named_key_on_v1_is_in_flight_then_settled_and_no_answer_is_kept(surface, meanwhile, valkey) -> None:
-    first = meanwhile(ask, surface, FIRST, "a key", SLOW)
-    at_work(surface)
-    refused = ask(surface, FIRST, "a key", SLOW)
+def test_named_key_on_v1_is_in_flight_then_settled_and_no_answer_is_kept(surface, meanwhile, valkey, scripted) -> None:
+    first = meanwhile(ask, surface, FIRST, "a key", HELD)
+    until(lambda: scripted.stats()["held"] == 1)
+    refused = ask(surface, FIRST, "a key", HELD)
     assert (code(refused), refused.headers["retry-after"]) == ((409, "in_flight"), "1")
+    scripted.release()
     assert first.result().status_code == 200
     assert "x-anex-job-id" not in first.result().headers
-    settled = ask(surface, FIRST, "a key", SLOW)
+    settled = ask(surface, FIRST, "a key", HELD)
     assert (code(settled), settled.headers["x-should-retry"]) == ((409, "key_settled"), "false")
     assert settled.json()["error"]["retry"] == "new_key"
     assert code(ask(surface, FIRST, "a key", "other words")) == (409, "idempotency_key_reused")
     # The same key, folded, in the body.
     folded = request_keys.fold("a key")
-    assert code(ask(surface, FIRST, text=SLOW, idempotency_key=folded)) == (409, "idempotency_key_reused")
+    assert code(ask(surface, FIRST, text=HELD, idempotency_key=folded)) == (409, "idempotency_key_reused")
     assert [ask(surface, FIRST).status_code for _ in range(2)] == [200, 200]
     assert len(costs(surface)) == 3
     assert not kept(valkey)
@@ -195,14 +195,6 @@ def test_official_client_survives_a_failure_and_pays_once(surface: Surface) -> N
     assert RequestKey.objects.get().tries == 2
 
 
-@pytest.fixture
-def patient(key, scripted) -> Iterator[Callable[..., Surface]]:
-    """A surface with its own patience."""
-    configure(scripted.port)
-    with ExitStack() as opened:
-        yield lambda **patience: opened.enter_context(serving(key, Patience(**patience)))
-
-
 def test_answer_that_outlives_its_connection_is_found_by_the_clients_own_retries(patient, settings) -> None:
     settings.ANEX_PUBLIC_URL = "https://api.example"
     surface = patient(connection_s=0.3)
@@ -218,8 +210,8 @@ def test_answer_that_outlives_its_connection_is_found_by_the_clients_own_retries
     assert len(costs(surface)) == 2
 
 
-def test_slow_answer_is_begun_early_and_its_failure_told_under_the_200(patient) -> None:
-    surface = patient(commit_s=0.05, keep_alive_s=0.05, connection_s=0.9)
+def test_slow_answer_is_begun_early_and_its_failure_told_under_the_200(patient, scripted) -> None:
+    surface = patient(commit_s=0.05, keep_alive_s=0.05, connection_s=2.5)
     answer = ask(surface, text=SLOW)
     assert answer.content.startswith(b"   ")
     assert answer.json()["choices"][0]["message"]["content"]
@@ -229,19 +221,21 @@ def test_slow_answer_is_begun_early_and_its_failure_told_under_the_200(patient) 
     assert ask(surface, text=SLOW).headers["x-anex-credits-charged"]
     broken = ask(surface, text="[[sleep 200]] [[drop]]")
     assert (broken.status_code, broken.json()["error"]["code"]) == (200, "upstream_error")
-    late = ask(surface, text="[[sleep 1500]] hi")
+    late = ask(surface, text=HELD)
     assert (late.status_code, late.json()["error"]["code"]) == (200, "run_timed_out")
-    assert ask(surface, text="[[sleep 1500]] hi").json()["choices"]
+    scripted.release()
+    assert ask(surface, text=HELD).json()["choices"]
 
 
-def test_stream_that_waits_too_long_for_another_ends_in_an_error(patient, meanwhile) -> None:
+def test_stream_that_waits_too_long_for_another_ends_in_an_error(patient, meanwhile, scripted) -> None:
     surface = patient(commit_s=0.05, keep_alive_s=0.05, connection_s=0.3)
-    first = meanwhile(ask, surface, text=SLOW, stream=True)
-    at_work(surface)
-    second = ask(surface, text=SLOW, stream=True)
+    first = meanwhile(ask, surface, text=HELD, stream=True)
+    until(lambda: scripted.stats()["held"] == 1)
+    second = ask(surface, text=HELD, stream=True)
     assert second.text.startswith(": keep-alive\n\n")
     assert '"run_timed_out"' in second.text
     assert second.text.endswith("data: [DONE]\n\n")
+    scripted.release()
     assert first.result().text.endswith("data: [DONE]\n\n")
     assert len(costs(surface)) == 1
 

@@ -213,8 +213,8 @@ def test_thinking_that_uses_up_the_answer_is_refunded(surface: Surface) -> None:
 @pytest.mark.parametrize("stream", [True, False])
 def test_turn_ends_as_by_its_cap_when_its_time_is_over(key: KeyInHand, scripted: ScriptedServer, stream: bool) -> None:
     configure(scripted.port)
-    with serving(key, Patience(turn_s=0.4)) as surface:
-        answer = chat(surface, "[[tokens 40]] [[pace 30]]", stream=stream)
+    with serving(key, Patience(turn_s=1)) as surface:
+        answer = chat(surface, "[[tokens 40]] [[hold]]", stream=stream)
         last = events(answer)[-1] if stream else answer.json()
         assert (answer.status_code, last["choices"][0]["finish_reason"]) == (200, "length")
         (record,) = surface.settled()

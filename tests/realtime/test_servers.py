@@ -4,7 +4,6 @@ import asyncio
 from collections import Counter
 from dataclasses import replace
 
-import httpx
 import pytest
 from django.db import OperationalError
 
@@ -70,19 +69,19 @@ def test_no_request_is_lost_while_one_server_fails(surface: Surface, scripted: S
     with scripted_server("--fail-every", "1") as failing:
         configure(failing.port, "scripted")
         surface.refresh()
-        before = httpx.get(f"{scripted.origin}/stats").json()["requests"]
+        before = scripted.stats()["requests"]
         statuses = [surface.chat(stream=bool(number % 2)).status_code for number in range(12)]
-        asked = httpx.get(f"{failing.origin}/stats").json()["requests"]
+        asked = failing.stats()["requests"]
     assert statuses == [200] * 12
     assert asked == servers.FAILURES
-    assert httpx.get(f"{scripted.origin}/stats").json()["requests"] == before + 12
+    assert scripted.stats()["requests"] == before + 12
     assert {record.status for record in surface.settled(12)} == {"answered"}
 
 
 def test_refusal_is_not_asked_for_twice(surface: Surface, scripted) -> None:
-    before = httpx.get(f"{scripted.origin}/stats").json()["requests"]
+    before = scripted.stats()["requests"]
     assert surface.chat("a " * 33_000).status_code == 400
-    assert httpx.get(f"{scripted.origin}/stats").json()["requests"] == before + 1
+    assert scripted.stats()["requests"] == before + 1
 
 
 def test_server_that_is_not_there_gets_no_request_until_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import httpx
 import pytest
 
 from accounts.models import Organization
@@ -28,7 +27,7 @@ def surface(key: KeyInHand) -> Iterator[Surface]:
 
 
 def asked(server: ScriptedServer) -> int:
-    return httpx.get(f"{server.origin}/stats").json()["requests"]
+    return server.stats()["requests"]
 
 
 def configure_only(surface: Surface, *engines: ScriptedServer) -> list[Any]:

@@ -1,5 +1,6 @@
 """What a faulty model server means for the client, the charge and the hold: a table, streamed and not."""
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -18,7 +19,6 @@ FAULTS = [
     ("[[status 429]]", 429, "refused", "failed"),
     ("[[status 503]]", 429, "refused", "failed"),
     ("[[cut]] [[tokens 12]]", 502, "error", "failed"),
-    ("[[sleep 1000]]", 502, "error", "failed"),
     ("[[usage absent]]", 200, "whole", "answered"),
     ("[[usage null]]", 200, "whole", "answered"),
     ("[[usage zero]]", 200, "whole", "answered"),
@@ -35,6 +35,15 @@ def events(text: str) -> list[Any]:
 
 @pytest.mark.parametrize(("fault", "status", "ending", "settled"), FAULTS, ids=[fault for fault, *_ in FAULTS])
 def test_fault_of_a_server(surface: Surface, fault: str, status: int, ending: str, settled: str) -> None:
+    check(surface, fault, status, ending, settled)
+
+
+def test_silence_of_a_server(patient: Callable[..., Surface]) -> None:
+    check(patient(silence_s=0.6), "[[sleep 1000]]", 502, "error", "failed")
+
+
+def check(surface: Surface, fault: str, status: int, ending: str, settled: str) -> None:
+    """What both kinds of answers and their records come to."""
     whole, streamed = surface.chat(fault), surface.chat(fault, stream=True)
     assert whole.status_code == status
     assert ("retry-after" in whole.headers) is (status == 429)

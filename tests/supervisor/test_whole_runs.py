@@ -57,7 +57,7 @@ def test_a_signal_stops_every_process(state: Path, number: signal.Signals) -> No
     assert (state / "services.env").stat().st_mode & 0o777 == 0o600
     assert len(run.pids) == 3
     assert run.end(number) == 0
-    wait_until_gone(*run.pids, timeout=1)
+    wait_until_gone(*run.pids)
     assert not (state / "services.env").exists()
 
 

@@ -1,6 +1,7 @@
 """The HTTP side of the scripted engine: routes, keys, the journal, and faults carried out."""
 
 import asyncio
+import contextlib
 import json
 import math
 import os
@@ -35,12 +36,39 @@ Answerer = Callable[[dict[str, Any], Directives, str], Served]
 PromptReader = Callable[[dict[str, Any]], str]
 
 
+class Gate:
+    """Where held streams wait until they are let go, or their clients have left."""
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self._opened = asyncio.Event()
+
+    def open(self) -> None:
+        """Let go whoever waits; who comes later waits again."""
+        self._opened.set()
+        self._opened = asyncio.Event()
+
+    async def wait(self, http: web.Request) -> None:
+        """ConnectionResetError where the client has left."""
+        opened = self._opened
+        self.waiting += 1
+        try:
+            while not opened.is_set():
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(opened.wait(), 0.05)
+                if http.transport is None or http.transport.is_closing():
+                    raise ConnectionResetError
+        finally:
+            self.waiting -= 1
+
+
 class Engine:
     """The state of one server: counters, prefixes seen, the journal's descriptor."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
         self.in_flight = 0
+        self.gate = Gate()
         self.forget()
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         self._journal = os.open(options.journal, flags, 0o644) if options.journal else None
@@ -50,6 +78,7 @@ class Engine:
         self.faults = Faults(self.options)
         self.prefixes = bodies.Prefixes()
         self.requests = self.peak = 0
+        self.gate.open()
 
     def application(self) -> web.Application:
         """The aiohttp application."""
@@ -67,6 +96,7 @@ class Engine:
         app.router.add_get("/metrics", self._metrics)
         app.router.add_get("/stats", self._stats)
         app.router.add_post("/forget", self._forget)
+        app.router.add_post("/release", self._release)
         return app
 
     def _handler(self, read: PromptReader, answer: Answerer) -> Callable[[web.Request], Any]:
@@ -104,7 +134,7 @@ class Engine:
             return self._failure(plan.status)
         served = answer(request, found, plan.usage)
         if served.chunks is not None:
-            return await _stream(http, served.chunks, plan)
+            return await _stream(http, served.chunks, plan, self.gate)
         return await _whole(http, served.body or {}, plan)
 
     async def _request(self, http: web.Request) -> dict[str, Any]:
@@ -178,7 +208,12 @@ class Engine:
         return web.Response(text=running)
 
     async def _stats(self, http: web.Request) -> web.Response:
-        return _json({"requests": self.requests, "in_flight": self.in_flight, "peak_in_flight": self.peak})
+        counts = {"requests": self.requests, "in_flight": self.in_flight, "peak_in_flight": self.peak}
+        return _json(counts | {"held": self.gate.waiting})
+
+    async def _release(self, http: web.Request) -> web.Response:
+        self.gate.open()
+        return _json({})
 
     async def _forget(self, http: web.Request) -> web.Response:
         self.forget()
@@ -224,13 +259,15 @@ async def _whole(http: web.Request, body: dict[str, Any], plan: Plan) -> web.Str
     return await _break_off(http, response, plan)
 
 
-async def _stream(http: web.Request, chunks: Iterable[dict[str, Any]], plan: Plan) -> web.StreamResponse:
+async def _stream(http: web.Request, chunks: Iterable[dict[str, Any]], plan: Plan, gate: Gate) -> web.StreamResponse:
     frames = [b"data: " + _dump(chunk) + b"\n\n" for chunk in chunks]
     if plan.ending != "whole":
         frames = frames[: len(frames) // 2]
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
     await response.prepare(http)
-    for frame in frames:
+    for number, frame in enumerate(frames):
+        if plan.is_held and number == len(frames) // 2:
+            await gate.wait(http)
         await response.write(frame)
         if plan.pace_s:
             await asyncio.sleep(plan.pace_s)

@@ -1,10 +1,10 @@
 """What goes wrong on purpose: by counters of the command line, or by directives written in a prompt.
 
 A directive stands in the last user message (or the prompt, input or state): `[[sleep MS]]`, `[[pace MS]]` (per streamed
-token), `[[status CODE]]` or `[[status CODE TIMES]]` (only the first TIMES it is asked), `[[drop]]`, `[[cut]]`,
-`[[die]]` (the process ends in mid-answer), `[[poison]]` (it ends before answering), `[[tokens N]]` (answer length),
-`[[think N]]` (length of its thinking, where that is on), `[[usage KIND]]`, `[[calls N]]` (tool calls), `[[echo]]`
-(answer the prompt itself).
+token), `[[hold]]` (a stream stops in its middle until somebody posts to `/release`), `[[status CODE]]` or
+`[[status CODE TIMES]]` (only the first TIMES it is asked), `[[drop]]`, `[[cut]]`, `[[die]]` (the process ends in
+mid-answer), `[[poison]]` (it ends before answering), `[[tokens N]]` (answer length), `[[think N]]` (length of its
+thinking, where that is on), `[[usage KIND]]`, `[[calls N]]` (tool calls), `[[echo]]` (answer the prompt itself).
 """
 
 import re
@@ -38,6 +38,7 @@ class Plan:
 
     delay_s: float
     pace_s: float
+    is_held: bool
     status: int
     ending: Ending
     usage: str
@@ -66,6 +67,7 @@ class Faults:
         return Plan(
             delay_s=(self._options.delay_ms + found.number("sleep")) / 1000,
             pace_s=found.number("pace") / 1000,
+            is_held="hold" in found.words,
             status=self._status(prompt, found),
             ending=self._ending(found),
             usage=kind if kind in USAGE_KINDS else self._options.usage,

@@ -141,3 +141,28 @@ async def test_stream_broken_off_by_a_directive_has_no_end(directive):
         await writer.wait_closed()
     assert b'"role":"assistant"' in received
     assert b"[DONE]" not in received
+
+
+async def test_held_stream_goes_on_when_it_is_released_and_ends_with_its_client():
+    async with asking() as (engine, _):
+
+        async def held() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+            reader, writer = await asyncio.open_connection("127.0.0.1", engine.port)
+            body = orjson.dumps({"messages": [{"role": "user", "content": "x [[hold]]"}], "stream": True})
+            writer.write(
+                f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+            )
+            writer.write(body)
+            assert b"data: " in await reader.readuntil(b"data: ")
+            while not engine.stats()["held"]:
+                await asyncio.sleep(0.01)
+            return reader, writer
+
+        reader, writer = await held()
+        engine.release()
+        assert await reader.readuntil(b"[DONE]")
+        writer.close()
+        _, writer = await held()
+        writer.close()
+        while engine.stats()["in_flight"]:
+            await asyncio.sleep(0.01)

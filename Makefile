@@ -35,6 +35,7 @@ help:
 	@echo "make bench-beside  ten rows beside a job of 100,000 of another organization; needs rustc"
 	@echo "make bench-finalize  results of up to 10 M rows where asked are put together; time and memory of the process"
 	@echo "make chaos         twenty times three jobs of 20,000 rows while everything they need fails; ARGS=\"--seeds 1\""
+	@echo "make restarts      web processes, workers and the scheduler are replaced under load: no request fails; ARGS=\"--rounds 10\""
 	@echo "make outages       Postgres, Valkey and the store away for 30 s each, in three ways, while every surface is used"
 	@echo "make regions       two regions on local disks and in two buckets: what one keeps is nowhere else; a minute or two"
 	@echo "make upgrade-check  the last release's tests on this schema; ARGS=\"--from REF\" names another, ARGS=--all runs more"
@@ -131,6 +132,9 @@ bench-finalize:
 
 chaos:
 	@$(RUN) dev -m tests.faults.chaos $(ARGS)
+
+restarts:
+	@$(RUN) dev -m tests.faults.restarts $(ARGS)
 
 outages:
 	@$(RUN) dev -m tests.faults.outages $(ARGS)

@@ -1,13 +1,14 @@
-"""A connection of the web process: uvicorn's, with an end to how long, and how large, the head of a request may be.
+"""Connections of the web process: uvicorn's, with an end to how long, and how large, the head of a request may be.
 
 uvicorn waits for a head without an end and keeps what has come of it, header by header.
 """
 
 import asyncio
 import select
-from typing import Final
+from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 # From the first byte of a head, or from the connection, to the last.
 HEAD_S: Final = 30.0
@@ -90,3 +91,17 @@ class Connection(HttpToolsProtocol):
         self._end()
         if not self.transport.is_closing():
             self.transport.close()
+
+
+class Page(WebSocketsSansIOProtocol):
+    """The socket of a page. One that asks while the process ends is let in before it is told so."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        # What HTTP answers of an ending process say; here it would undo the handshake.
+        self.default_headers = [header for header in self.default_headers if header[0] != b"connection"]
+
+    def end(self) -> None:
+        """Say that the process restarts: the page connects again, to whoever serves by then."""
+        if self.handshake_complete:
+            self.shutdown()

@@ -4,7 +4,7 @@ ASGI, outermost: it stands in front of Django and of raw handlers alike. docs/th
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import Any, Final
 
 import orjson
@@ -81,10 +81,10 @@ class Guard:
             return
         path = scope["path"]
 
-        async def protected(message: dict[str, Any]) -> None:
+        def protected(message: dict[str, Any]) -> Awaitable[None]:
             if message["type"] == "http.response.start":
                 message["headers"] = self.protect(path, message.get("headers", ()))
-            await send(message)
+            return send(message)
 
         if refusal := _refusal(scope):
             await answer(scope, protected, refusal)

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Awaitable
 from typing import Any, Final
 
 from anex.core import clock, log_ids, measures, tracing
@@ -51,13 +52,14 @@ async def _serve(app: App, scope: Scope, receive: Receive, send: Send, span: tra
     # What a client that left before was not answered with.
     began, status, begun_s = clock.monotonic(), _UNSENT, None
 
-    async def tell(event: dict[str, Any]) -> None:
+    # No coroutine: each chunk of a stream would be one more.
+    def tell(event: dict[str, Any]) -> Awaitable[None]:
         nonlocal status, begun_s
         if event["type"] == "http.response.start":
             status, begun_s = event["status"], clock.monotonic() - began
             if _HEADER not in [name for name, _ in event["headers"]]:
                 event["headers"] = [*event["headers"], (_HEADER, log_ids.request_id().encode())]
-        await send(event)
+        return send(event)
 
     try:
         await app(scope, receive, tell)

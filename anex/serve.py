@@ -8,10 +8,11 @@ import argparse
 import asyncio
 import os
 import socket
+from typing import Any
 
 import uvicorn
 
-from anex.connections import Connection
+from anex.connections import Connection, Page
 from anex.core import clock, patience
 
 # Longer than clients keep a connection they do not use: they close it, and never send into one that is being closed.
@@ -43,14 +44,13 @@ class Server(uvicorn.Server):
         self.lifespan.state["draining"] = True
         state = self.server_state
         state.default_headers = [*state.default_headers, (b"connection", b"close")]
-        free_since: dict[Connection, float] = {}
+        free_since: dict[Any, float] = {}
         until = clock.monotonic() + self._drain_s
         while state.connections and not self.force_exit and (now := clock.monotonic()) < until:
             for connection in list(state.connections):
-                if not isinstance(connection, Connection):
-                    # A page's socket: it connects again, to whoever serves by then.
-                    connection.shutdown()
-                elif not connection.is_free():
+                if isinstance(connection, Page):
+                    connection.end()
+                elif not isinstance(connection, Connection) or not connection.is_free():
                     free_since.pop(connection, None)
                 elif now - free_since.setdefault(connection, now) >= LINGER_S:
                     connection.shutdown()
@@ -85,7 +85,7 @@ def main() -> None:
         host=asked.host,
         port=asked.port,
         http=Connection,
-        ws="websockets-sansio",
+        ws=Page,
         # A page sends nothing, and what it is told are ids.
         ws_max_size=1024,
         ws_per_message_deflate=False,

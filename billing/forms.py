@@ -1,9 +1,10 @@
 """Forms of the staff area and of the credits page."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django import forms
 from django.contrib import admin
@@ -26,6 +27,18 @@ class OrganizationSearch(AutocompleteSelect):
         """With the words that stand in it while none is chosen."""
         attributes: dict[str, Any] = super().build_attrs(*given, **further)
         return attributes | {"data-placeholder": "Search for an organization"}
+
+    def optgroups(self, name: str, value: Sequence[Any], attr: dict[str, Any] | None = None) -> Any:
+        """What is chosen; what is no id of any organization is not looked for."""
+        return super().optgroups(name, [one for one in value if _is_id(one)], attr)
+
+
+def _is_id(value: object) -> bool:
+    try:
+        UUID(str(value))
+    except ValueError:
+        return False
+    return True
 
 
 class CreditsForm(forms.Form):

@@ -65,6 +65,7 @@ async def opened(patience: Patience, uploads: Uploads) -> AsyncIterator[House]:
     runs, kept = Runs(), KeptAnswers(settings.CELERY_BROKER_URL)
     async with Client() as client:
         await till.open()
+        await servers.begin()
         reading = asyncio.create_task(servers.run(client))
         try:
             upstream = Upstream(client, servers, silence_s=patience.silence_s)

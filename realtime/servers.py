@@ -25,6 +25,8 @@ from realtime.threads import in_thread
 log = logging.getLogger(__name__)
 
 EVERY_S: Final = 2.0
+# What the first reading may take before requests are answered without it.
+FIRST_S: Final = 10.0
 # A server that failed so often in a row is left alone for a while; then one request tries it.
 FAILURES: Final = 5
 REST_S: Final = 10.0
@@ -160,6 +162,14 @@ class Servers:
             by_model.setdefault(server.model_id, []).append(server)
             self._loads.setdefault(server.id, _Load())
         self._by_model = by_model
+
+    async def begin(self) -> None:
+        """Read the registry before the first request; a process whose database is away begins without."""
+        try:
+            async with asyncio.timeout(FIRST_S):
+                await self.refresh()
+        except Exception as error:
+            log.warning("begins without the registry: %s", type(error).__name__)
 
     async def refresh(self) -> None:
         """Read the registry once."""

@@ -37,9 +37,10 @@ class Relay:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._call(self._refuse)
+        self._call(self._end)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
+        self._loop.close()
 
     def go(self, way: Way) -> None:
         """Change how connections fare, those that are open included."""
@@ -72,6 +73,13 @@ class Relay:
         if self._server:
             self._server.close()
         self._drop()
+
+    async def _end(self) -> None:
+        self._runs.set()
+        await self._refuse()
+        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
+        # A transport closes its socket in the turn after it was aborted.
+        await asyncio.sleep(0)
 
     def _drop(self) -> None:
         for writer in list(self._writers):

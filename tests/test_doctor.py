@@ -17,6 +17,7 @@ from inference.backends import registry
 from jobs.models import Worker
 from tests.factories import grant_credits, make_organization
 from tests.jobs.api import stages
+from tests.otlp import collecting
 
 
 def examined(status: int) -> dict[str, list[dict[str, str]]]:
@@ -85,6 +86,17 @@ def test_services_that_are_away_are_broken_and_hide_no_other(
     found = [*services.broker(), *services.store(), *setup.e_mail()]
     assert [(each.about, each.state) for each in found] == [(a, "broken") for a in ("broker", "store", "mail")]
     assert "s3cret" not in repr(found)
+
+
+def test_a_collector_that_is_named_and_away_is_told(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(setup.traces()) == []
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{unused_tcp_port}")
+    assert [each.state for each in setup.traces()] == ["warning"]
+    with collecting() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{collector.port}")
+        assert [each.state for each in setup.traces()] == ["ok"]
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert [each.state for each in setup.traces()] == ["broken"]
 
 
 @pytest.mark.django_db

@@ -81,6 +81,17 @@ async def test_a_key_that_asks_too_often_is_refused_in_the_documented_form(limit
     assert (body["error"]["code"], body["error"]["type"]) == ("rate_limit_exceeded", "rate_limit_error")
 
 
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/openai/v1/models", "/realtime/v1/embeddings", "/v1/files"])
+async def test_every_surface_is_refused_alike_and_openais_clients_learn_what_to_do(limit, path):
+    answer = await Caller().send(limit, times=4, path=path)
+    headers, told = dict(answer["headers"]), json.loads(answer["body"])["error"]
+    assert (answer["status"], headers[b"content-type"]) == (429, b"application/json")
+    assert int(headers[b"retry-after"]) >= 1
+    assert headers[b"x-request-id"]
+    assert (told["code"], told["type"]) == ("rate_limit_exceeded", "rate_limit_error")
+    assert (told.get("retry"), told.get("charged")) == ((None, None) if "realtime" in path else ("same", False))
+
+
 async def test_it_stands_in_front_of_every_surface():
     from anex.asgi import application
 

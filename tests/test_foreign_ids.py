@@ -213,7 +213,8 @@ def test_foreign_id_is_no_id_in_the_console(owner, foreign, method, path):
 
 @pytest.mark.parametrize(("method", "path"), API)
 def test_foreign_id_is_no_id_in_the_api(api, foreign, method, path):
-    theirs, nobodys = asked(api, method, path, foreign, {})
+    as_json = {} if method == "get" else {"content_type": "application/json"}
+    theirs, nobodys = asked(api, method, path, foreign, {}, **as_json)
     assert theirs == nobodys
     assert theirs[0] == 404
 

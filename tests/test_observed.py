@@ -101,6 +101,28 @@ def test_a_request_of_a_key_tells_its_organization_and_the_job_of_its_path() -> 
         log_ids.end()
 
 
+def test_a_line_tells_where_an_exception_came_from_and_no_text_that_may_be_a_customer_s() -> None:
+    sent = "zeb" + "ra"
+    try:
+        try:
+            int(sent)
+        except ValueError as cause:
+            error = ExceptionGroup(sent, [KeyError(sent), OSError(2, "No such file", "rows/1")])
+            error.add_note(sent)
+            raise error from cause
+    except ExceptionGroup as caught:
+        thrown = (type(caught), caught, caught.__traceback__)
+    loop = f"Task exception was never retrieved\nfuture: <Task exception=KeyError('{sent}')>"
+    for name, text in (("jobs.run", "row 1 failed"), ("asyncio", loop)):
+        record = logging.LogRecord(name, logging.ERROR, "x.py", 1, text, (), thrown)
+        told = json.loads(JsonFormatter().format(record))
+        assert sent not in json.dumps(told)
+        assert {"KeyError: …", "ValueError: …"} <= {part.strip(" |") for part in told["exception"].splitlines()}
+        assert "No such file" in told["exception"]
+        assert "test_observed.py" in told["exception"]
+        assert told["message"] in ("row 1 failed", "Task exception was never retrieved")
+
+
 def test_no_line_holds_a_secret_or_a_row_of_the_database_or_begins_another() -> None:
     secret = "sk-" + "a" * 12 + "b" * 40
     told = f"{secret}\nDETAIL:  Failing row contains (what was asked)."

@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 
 from anex import serve
-from anex.connections import Connection
+from anex.connections import Connection, Page
 from tests.realtime.served import until
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -26,6 +26,8 @@ SLOW = REQUEST.replace(b"GET /", b"GET /slow")
 async def answer(scope: Any, receive: Any, send: Any) -> None:
     """Two bytes; on /slow the second comes once the process drains. A socket is taken and told nothing."""
     if scope["type"] == "websocket":
+        while scope["path"] == "/late" and not Running.let_go.is_set():
+            await asyncio.sleep(0.01)
         await send({"type": "websocket.accept"})
         while (await receive())["type"] != "websocket.disconnect":
             pass
@@ -50,7 +52,7 @@ class Running:
         self.listening = listening or socket.create_server(("127.0.0.1", 0))
         self.address = self.listening.getsockname()
         config = uvicorn.Config(
-            answer, http=Connection, lifespan="off", log_level="critical", timeout_graceful_shutdown=0
+            answer, http=Connection, ws=Page, lifespan="off", log_level="critical", timeout_graceful_shutdown=0
         )
         self.server = serve.Server(config, drain_s=drain_s)
         self.thread = threading.Thread(target=self.server.run, args=([self.listening],), daemon=True)
@@ -202,6 +204,24 @@ def test_sockets_of_pages_are_closed_at_once_saying_that_the_process_restarts(ru
     assert page.recv(4096).startswith(b"HTTP/1.1 101")
     running.end()
     assert page.recv(4096) == b"\x88\x02" + (1012).to_bytes(2)
+
+
+def test_page_that_asks_while_the_process_ends_is_let_in_and_told(running: Running) -> None:
+    page = running.connect()
+    until(lambda: len(running.server.server_state.connections) == 1)
+    running.end()
+    page.sendall(UPGRADE.replace(b"/live", b"/late"))
+    until(lambda: len(running.server.server_state.tasks) == 1)
+    # One that is free is closed meanwhile.
+    page.settimeout(4 * serve.LINGER_S)
+    with pytest.raises(TimeoutError):
+        page.recv(1)
+    Running.let_go.set()
+    page.settimeout(10)
+    head, _, told = page.recv(4096).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 101")
+    assert b"close" not in head.lower()
+    assert (told or page.recv(4096)) == b"\x88\x02" + (1012).to_bytes(2)
 
 
 def test_answer_that_takes_too_long_is_given_up() -> None:

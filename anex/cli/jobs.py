@@ -119,7 +119,8 @@ def _state(job: Job, progress: dict[str, Any]) -> str:
     if job["paused"]:
         return "paused"
     if progress.get("waits_for_server"):
-        return "waiting for a server of the model"
+        why = progress.get("off_reason")
+        return f"waiting: the model is switched off: {why}" if why else "waiting for a server of the model"
     return str(job["status"])
 
 

@@ -92,5 +92,16 @@ def current(*, organization_id: UUID, region: str) -> list[Offer]:
     return sorted(found, key=_order)
 
 
+def switched_off(*, organization_id: UUID, region: str) -> list[tuple[str, str]]:
+    """The models that an organization could pick if an operator had not switched them off, and why that was done."""
+    off = registry.standing(region).off
+    named = (model for model in catalogue.all_models() if model.id in off)
+    return [
+        (model.id, off[model.id])
+        for model in named
+        if is_for_sale(model, organization_id=organization_id, region=region)
+    ]
+
+
 def _order(offer: Offer) -> tuple[int, int, int, str]:
     return _TASKS.index(offer.model.task), offer.text.output, offer.text.input, offer.model.id

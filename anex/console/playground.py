@@ -54,16 +54,28 @@ class Field:
         return self.name in ("max_tokens", "temperature", "dimensions")
 
 
-def talkers(task: Task, *, organization_id: UUID, region: str) -> list[Talker]:
-    """The models of a task that an organization can ask in a region now, the cheapest first."""
-    served = {server.model_id for server in registry.live(region)}
-    found = []
+@dataclass(frozen=True, slots=True)
+class Company:
+    """Who can be asked, the cheapest first, and the models that an operator switched off, with the reason."""
+
+    talkers: list[Talker]
+    off: list[tuple[str, str]]
+
+
+def company(task: Task, *, organization_id: UUID, region: str) -> Company:
+    """The models of a task that an organization can ask in a region now."""
+    standing = registry.standing(region)
+    served = {server.model_id for server in standing.servers}
+    sold = []
     for model in catalogue.all_models():
         card = price_cards.current(model.id)
         mine = model.task == task and model.is_for(organization_id) and region in model.regions
-        if mine and model.id in served and card and card.realtime and is_offered(model, card, V1):
-            found.append(Talker(model, card.realtime))
-    return sorted(found, key=lambda each: (each.rates.output, each.rates.input, each.model.id))
+        if mine and card and card.realtime and is_offered(model, card, V1):
+            sold.append(Talker(model, card.realtime))
+    return Company(
+        sorted((each for each in sold if each.model.id in served), key=_order),
+        [(each.model.id, standing.off[each.model.id]) for each in sold if each.model.id in standing.off],
+    )
 
 
 def number_fields(model: Model) -> Iterator[Field]:
@@ -111,6 +123,10 @@ def curl(url: str, body: dict[str, Any]) -> str:
         '  -H "Content-Type: application/json" \\\n'
         f"  -d '{sent}'"
     )
+
+
+def _order(talker: Talker) -> tuple[int, int, str]:
+    return talker.rates.output, talker.rates.input, talker.model.id
 
 
 _EXAMPLES: Final[dict[Task, dict[str, Any]]] = {

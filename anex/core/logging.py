@@ -1,9 +1,14 @@
 """Log lines with the ids of what they are about and without secrets: whatever looks like a key or a one-time link is
 masked, tracebacks included, and so is what Postgres quotes of a row. Nobody's text begins a line of its own.
+
+Lines for programs tell of exceptions where they came from and what they are, and their texts only where these quote
+nothing: a KeyError is as good as the word that was looked for.
 """
 
 import logging
 import re
+import traceback
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -16,7 +21,7 @@ from anex.core import log_ids
 # names it; a link keeps the page it leads to.
 _SECRETS = (
     # However much of it is left: paths and answers are cut short.
-    ("sk-", re.compile(r"\b(sk-[A-Za-z0-9]{12})[A-Za-z0-9]+"), r"\1…"),
+    ("sk-", re.compile(r"(sk-[A-Za-z0-9]{12})[A-Za-z0-9]+"), r"\1…"),
     ("whsec_", re.compile(r"\b(whsec_)[A-Za-z0-9+/=_-]+"), r"\1…"),
     # What makes a link to a file one that works (S3: presigned URLs, and forms).
     ("x-amz-s", re.compile(r"(x-amz-(?:signature|security-token)(?:=|%3D))[^\s&\"']+", re.IGNORECASE), r"\1…"),
@@ -29,11 +34,25 @@ _SECRETS = (
     ("bearer ", re.compile(r"\b(bearer )(?!sk-)[^\s\"',;]+", re.IGNORECASE), r"\1…"),
     ("detail:", re.compile(r"^(DETAIL:).*$", re.MULTILINE), r"\1 …"),
 )
+# They tell names of files and of our own code.
+_TELLING = (OSError, ImportError, AttributeError, NameError, TypeError, RuntimeError, MemoryError)
 # Of threads and tasks no line tells.
 logging.logThreads = logging.logMultiprocessing = False
 if hasattr(logging, "logAsyncioTasks"):
     logging.logAsyncioTasks = False
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+class ClientsFaults(logging.Filter):
+    """Django logs what clients do wrong with tracebacks, of which anybody could fill the log: a line has to do."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """True; the record may have become a warning without its traceback."""
+        is_refusal = record.name == "django.request" and record.levelno <= logging.WARNING
+        if is_refusal or record.name.startswith("django.security"):
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+            record.exc_info = record.exc_text = None
+        return True
 
 
 class RedactingFormatter(logging.Formatter):
@@ -61,15 +80,38 @@ class JsonFormatter(logging.Formatter):
             "time": f"{_second(int(record.created))}.{int(record.created % 1 * 1000):03d}+00:00",
             "level": record.levelname,
             "logger": record.name,
-            "message": redact(record.getMessage()),
+            "message": redact(_message(record)),
             **log_ids.current(),
             "process": record.process,
         }
         for name, value in getattr(record, "facts", {}).items():
             line[name] = redact(value) if isinstance(value, str) else value
         if record.exc_info:
-            line["exception"] = redact(self.formatException(record.exc_info))
+            line["exception"] = redact(_exception(record.exc_info))
         return orjson.dumps(line, default=str).decode()
+
+
+def _message(record: logging.LogRecord) -> str:
+    # asyncio tells beside its sentence the exception itself.
+    text = record.getMessage()
+    return text.partition("\n")[0] if record.name == "asyncio" else text
+
+
+def _exception(thrown: Any) -> str:
+    told = traceback.TracebackException(*thrown)
+    for each in _all(told):
+        each.__notes__ = None
+        if each.exc_type and not issubclass(each.exc_type, _TELLING):
+            each._str = "…"  # type: ignore[attr-defined]
+    return "".join(told.format())
+
+
+def _all(told: traceback.TracebackException) -> Iterator[traceback.TracebackException]:
+    """It, and what it comes from or holds."""
+    yield told
+    for below in (told.__cause__, told.__context__, *(getattr(told, "exceptions", None) or ())):
+        if below:
+            yield from _all(below)
 
 
 @lru_cache(maxsize=2)

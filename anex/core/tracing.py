@@ -98,7 +98,12 @@ def begin(service: str, *, region: str) -> None:
 def is_wanted() -> bool:
     """Whether the environment names a collector, and does not switch traces off."""
     off = os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true" or os.environ.get("OTEL_TRACES_EXPORTER") == "none"
-    return not off and any(os.environ.get(name) for name in _ENDPOINTS)
+    return not off and bool(endpoint())
+
+
+def endpoint() -> str:
+    """The collector that the environment names, if any."""
+    return next((named for name in _ENDPOINTS if (named := os.environ.get(name))), "")
 
 
 def is_on() -> bool:

@@ -98,8 +98,10 @@ def limits() -> dict[str, str]:
         "key_overlap_days": key_services.MAX_OVERLAP.days,
         "idempotency_hours": int(idempotency.KEPT.total_seconds()) // 3600,
         "hour_share": SHARES["1h"],
+        "json_mib": settings.DATA_UPLOAD_MAX_MEMORY_SIZE // _MIB,
     }
-    return {name: f"{figure:,}" for name, figure in figures.items()}
+    rates = {"key_rate": settings.ANEX_KEY_RATE, "address_rate": settings.ANEX_ADDRESS_RATE}
+    return {name: f"{figure:,}" for name, figure in figures.items()} | rates
 
 
 class _Tables:

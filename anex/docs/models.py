@@ -1,5 +1,6 @@
 """The models that anybody may read about, with what they cost and whether they answer here now."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -25,15 +26,21 @@ _REASONING: Final = {
     "effort": "can be switched on and off, and capped; has levels",
 }
 UNKNOWN: Final = "not published"
+# What Markdown would not show as it is written.
+_MARKUP: Final = re.compile(r"[\\`*_{}\[\]<>#|~!&]")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A model, its price card in force (None: no price is known), and whether a server of it is here now."""
+    """A model, its price card in force (None: no price is known), and whether a server of it is here now.
+
+    `off_reason` is why an operator switched it off; empty where none did.
+    """
 
     model: Model
     card: PriceCard | None
     is_here: bool
+    off_reason: str = ""
 
     @property
     def is_offered(self) -> bool:
@@ -49,10 +56,14 @@ class Entry:
 
 def listed() -> list[Entry]:
     """Public models in the order of their tasks, those on offer first; the tests' own only where they are served."""
-    served = {server.model_id for server in registry.live(settings.ANEX_REGION)}
+    standing = registry.standing(settings.ANEX_REGION)
+    served = {server.model_id for server in standing.servers}
     public = [model for model in catalogue.all_models() if model.organization is None]
-    entries = [Entry(model, price_cards.current(model.id), model.id in served) for model in public]
-    shown = [entry for entry in entries if entry.is_here or entry.model.tokenizer != "words"]
+    entries = [
+        Entry(model, price_cards.current(model.id), model.id in served, standing.off.get(model.id, ""))
+        for model in public
+    ]
+    shown = [entry for entry in entries if entry.is_here or entry.off_reason or entry.model.tokenizer != "words"]
     return sorted(shown, key=lambda e: (not e.is_offered, list(TASKS).index(e.model.task), e.model.id))
 
 
@@ -102,7 +113,7 @@ def model_table(entries: Sequence[Entry]) -> str:
             _listed(entry.model.inputs),
             TASKS[entry.model.task] + (", may think" if entry.model.reasoning != "none" else ""),
             f"{entry.model.context_tokens:,}",
-            "yes" if entry.is_offered else "not now",
+            "yes" if entry.is_offered else "switched off" if entry.off_reason else "not now",
         )
         for entry in entries
     )
@@ -184,6 +195,8 @@ def format_rate(nano: int) -> str:
 def _standing(entry: Entry) -> str:
     if entry.is_offered:
         return " It is on offer here."
+    if entry.off_reason:
+        return " It is switched off: " + _MARKUP.sub(r"\\\g<0>", entry.off_reason)
     return " It is not on offer here now: " + (
         "no price is known." if entry.card is None else "no server of it answers."
     )

@@ -16,6 +16,7 @@ _WITHOUT_DATABASE: Final[tuple[tuple[str, Check], ...]] = (
     ("store", services.store),
     ("disk", services.disk),
     ("mail", setup.e_mail),
+    ("traces", setup.traces),
 )
 _WITH_TABLES: Final[tuple[tuple[str, Check], ...]] = (
     ("workers", models.workers),

@@ -1,6 +1,8 @@
 """How an installation is set up: secrets, hosts, mail, and what Django's own checks say."""
 
+import importlib.util
 import smtplib
+import socket
 from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
@@ -10,8 +12,10 @@ from django.core import checks, mail
 from django.core.mail.backends.smtp import EmailBackend
 from django.http.request import validate_host
 
+from anex.core import tracing
 from anex.doctor.findings import Finding, broken, ok, warning
 
+_PATIENCE_S: Final = 5.0
 _EXAMPLE: Final = "development-only-key"
 _CONSOLE: Final = "django.core.mail.backends.console.EmailBackend"
 
@@ -71,6 +75,25 @@ def e_mail() -> Iterator[Finding]:
         yield broken("mail", f"the server refuses: {type(error).__name__}", remedy)
     else:
         yield ok("mail", f"{settings.EMAIL_HOST} takes the sign-in")
+
+
+def traces() -> Iterator[Finding]:
+    """Where a collector is named, whether spans can reach it."""
+    if not tracing.is_wanted():
+        return
+    if importlib.util.find_spec("opentelemetry") is None:
+        told = "a collector is named and OpenTelemetry is not installed: no process starts"
+        yield broken("traces", told, "Run: pip install -r requirements-traces.txt, or name no collector.")
+        return
+    address = urlsplit(tracing.endpoint())
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        socket.create_connection((address.hostname or "", port), _PATIENCE_S).close()
+    except OSError as error:
+        remedy = "Check OTEL_EXPORTER_OTLP_ENDPOINT; it takes OTLP over HTTP, mostly on port 4318."
+        yield warning("traces", f"the collector cannot be reached: {type(error).__name__}", remedy)
+    else:
+        yield ok("traces", "the collector takes connections")
 
 
 def framework() -> Iterator[Finding]:

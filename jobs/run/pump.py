@@ -310,7 +310,8 @@ class Pump:
             return
         outage = failure.split((Error, Unavailable))[1] is None
         if outage:
-            log.warning("chunk %s of job %s has to wait: %r", found.index, found.job_id, failure.exceptions[0])
+            why = type(failure.exceptions[0]).__name__
+            log.warning("chunk %s of job %s has to wait: %s", found.index, found.job_id, why)
         else:
             log.error("chunk %s of job %s failed", found.index, found.job_id, exc_info=failure)
         await self._rest()

@@ -52,7 +52,7 @@ def write_result(store: Store, job: Job, go_on: GoOn, *, last_try: bool) -> Writ
         except (ObjectChanged, ObjectMissing, Unreadable, Lost) as error:
             if isinstance(error, Lost) and not last_try:
                 raise
-            log.warning("the result of job %s is JSON Lines, not parquet: %r", job.pk, error)
+            log.warning("the result of job %s is JSON Lines, not parquet: %s", job.pk, type(error).__name__)
     return _write(store, job, JSONL, go_on)
 
 
@@ -129,6 +129,6 @@ def _custom_ids(store: Store, job: Job, chunk: Chunk) -> list[str]:
     try:
         blob = store.read_range(job.input.key, chunk.byte_start, chunk.byte_end, etag=job.input.etag)
     except (ObjectChanged, ObjectMissing) as error:
-        log.warning("rows of job %s that were not run cannot be named: %r", job.pk, error)
+        log.warning("rows of job %s that were not run cannot be named: %s", job.pk, type(error).__name__)
         return []
     return [custom_id_of(line.text) for line in read_lines(blob)]

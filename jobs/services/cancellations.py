@@ -39,7 +39,7 @@ def cancel(*, organization_id: UUID, job_id: UUID, actor: Actor, reason: str = "
     match job.status:
         case Status.CANCELLING:
             return job
-        case Status.ESTIMATING if job.region == "world" and not batches.is_batch(job.pk):
+        case Status.ESTIMATING if not stops_estimates(job):
             raise Conflict(
                 "This job is still being estimated, which is free. Wait for cost_ready, then cancel it "
                 "or simply do not approve it."
@@ -54,6 +54,11 @@ def cancel(*, organization_id: UUID, job_id: UUID, actor: Actor, reason: str = "
         organization_id=organization_id, actor=actor, action="job.cancelled", target=str(job.id), reason=reason
     )
     return job
+
+
+def stops_estimates(job: Job) -> bool:
+    """Whether a job can be cancelled while it is estimated."""
+    return job.region != "world" or batches.is_batch(job.pk)
 
 
 def expire(job: Job, *, now: datetime) -> None:

@@ -58,7 +58,7 @@ def forget(now: datetime) -> int:
     Answers how many events were deleted; one whose answers cannot be deleted holds up no other. Raises
     StoreUnavailable; the next sweep goes on from there.
     """
-    old = WebhookEvent.objects.filter(region=settings.ANEX_REGION, at__lte=now - KEPT)
+    old = WebhookEvent.objects.filter(region=settings.ANEX_REGION, at__lte=now - KEPT).order_by("at")
     forgotten, tried = 0, list[UUID]()
     while batch := list(old.exclude(pk__in=tried).values_list("pk", flat=True)[:BATCH]):
         try:

@@ -11,7 +11,7 @@ import orjson
 from anex.core import clock
 from anex.core.errors import AnexError, InvalidRequest
 from inference.backends.answers import Refused
-from inference.backends.faults import ServerFailed, ServerLost
+from inference.backends.faults import ServerFailed, ServerLost, UpstreamError
 from inference.backends.registry import Server
 from inference.requests import chat_upstream
 from inference.requests.chat_request import ChatRequest
@@ -100,7 +100,9 @@ class Answer:
             except Exception as error:
                 if not self._exchange.answered:
                     raise
-                log.warning("%s broke off: %r", self._exchange.request_id, error)
+                # An AnexError may quote the request.
+                why = error if isinstance(error, UpstreamError) else type(error).__name__
+                log.warning("%s broke off: %s", self._exchange.request_id, why)
                 told = errors.shown(error)
                 rename(told, self._posed.names)
                 last = writer.error(errors.as_object(told, self._exchange.profile))

@@ -246,3 +246,19 @@ def test_single_address_offers_nothing_that_cannot_be_done(ada, browser):
     html = browser.get("/accounts/email/").content.decode()
     assert "ada@example.com" in html
     assert 'name="action_remove"' not in html
+
+
+def test_keys_and_sessions_of_another_person_are_nobodys(ada, browser):
+    grace = make_user("grace")
+    theirs = Authenticator.objects.create(user=grace, type=Authenticator.Type.WEBAUTHN, data={"name": "theirs"})
+    Client().force_login(grace)
+    sign_in(browser)
+    confirm(browser)
+    for pk in (theirs.pk, 10**9):
+        for method, page in (("get", "edit"), ("post", "edit"), ("get", "remove"), ("post", "remove")):
+            answer = getattr(browser, method)(f"/accounts/2fa/webauthn/keys/{pk}/{page}/", {"name": "mine"}, **SITE)
+            assert answer.status_code == 404, (pk, method, page)
+    assert Authenticator.objects.get(pk=theirs.pk).data == {"name": "theirs"}
+    before = set(UserSession.objects.filter(user=grace).values_list("session_key", flat=True))
+    browser.post("/accounts/sessions/", **SITE)
+    assert set(UserSession.objects.filter(user=grace).values_list("session_key", flat=True)) == before

@@ -1,5 +1,6 @@
 """What guessing costs: failed sign-ins are counted by account and by address, and answers tell nobody who has one."""
 
+import re
 from urllib.parse import urlsplit
 
 import pytest
@@ -123,3 +124,17 @@ def test_nobody_is_sent_elsewhere(ada, browser, target):
         assert (urlsplit(where).scheme, urlsplit(where).netloc) == ("", "")
         assert where.startswith("/")
         assert where[1:2] not in ("/", "\\")
+
+
+def test_an_invitation_tells_nobody_who_has_an_account(ada, browser, mailoutbox, django_capture_on_commit_callbacks):
+    make_user("grace")
+    sign_in(browser)
+    seen = []
+    for name in ("grace", "nobody"):
+        fields = {"email": f"{name}@example.com", "role": "member"}
+        with django_capture_on_commit_callbacks(execute=True):
+            answer = browser.post("/invitations/new", fields, **SITE)
+        [address] = mailoutbox[-1].to
+        told = re.sub(r"/invitations/\S+", "", mailoutbox[-1].body)
+        seen.append((answer.status_code, answer["Location"], told.replace(name, ""), address.replace(name, "")))
+    assert seen[0] == seen[1]

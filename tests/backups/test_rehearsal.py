@@ -1,6 +1,8 @@
 """A backup of an installation at work, restored into an empty one: money, jobs and results equal, and work goes on."""
 
+import io
 import json
+import threading
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -8,10 +10,16 @@ from uuid import uuid4
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, connections
+from django.db.models import Q
 from psycopg import sql
 
 from accounts.models import Organization
-from jobs.models import File, Job
+from anex.core.actors import system
+from billing.models import Account, Transfer
+from billing.services import grants
+from jobs.models import File, Job, Part
+from jobs.run import pump as pump_module
+from jobs.run.control import finish_chunk
 from jobs.run.pump import Pump
 from jobs.services import pins
 from jobs.storage import store
@@ -19,7 +27,7 @@ from tests.jobs import batches
 from tests.jobs.conftest import acme
 from tests.jobs.run.conftest import engine, kept_engine, kept_journal, pump
 from tests.jobs.run.driver import approve, chat_line, submit
-from tests.jobs.run.test_pump import run, wait_for
+from tests.jobs.run.test_pump import result, run, wait_for, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 __all__ = ["acme", "engine", "kept_engine", "kept_journal", "pump"]
@@ -99,6 +107,59 @@ def test_what_is_restored_is_equal_and_goes_on(
         assert wait_for(approve(Job.objects.get(pk=waiting.pk)), "done").success_rows == 1
     finally:
         second.stop()
+
+
+def test_backup_made_while_rows_run_and_money_moves_is_one_moment(
+    acme: Organization, engine: Any, pump: Pump, move: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # However long it takes, the job is not over before it.
+    backed_up = threading.Event()
+    monkeypatch.setattr(pump_module, "finish_chunk", lambda done: backed_up.wait(60) and finish_chunk(done))
+    rows = [chat_line(f"row-{row}", f"[[sleep 50]] {row}") for row in range(300)]
+    job = approve(wait_for(submit(acme, "\n".join(rows).encode()), "cost_ready"))
+    wait_until(Part.objects.filter(chunk__kind="rows", chunk__job=job).exists)
+    over = threading.Event()
+    giver = threading.Thread(target=give_until, args=(acme, over))
+    giver.start()
+    try:
+        call_command("backup", str(tmp_path / "backup"))
+    finally:
+        over.set()
+        giver.join()
+        backed_up.set()
+    pump.stop()
+
+    move()
+    told = io.StringIO()
+    call_command("restore", str(tmp_path / "backup"), stdout=told)
+    assert "not in the backup" not in told.getvalue()
+    assert Job.objects.get(pk=job.pk).status == "in_progress"
+    second = Pump(region="world", lease_seconds=1)
+    second.start()
+    try:
+        done = wait_for(Job.objects.get(pk=job.pk), "done")
+    finally:
+        second.stop()
+    assert [line["custom_id"] for line in result(done)] == [f"row-{row}" for row in range(300)]
+    ((captured,),) = Transfer.objects.filter(source=f"job:{job.pk}:capture").values_list("amount_nano")
+    assert captured == done.charge_cents * 10_000_000 > 0
+    account = Account.objects.get(organization=acme)
+    assert (account.balance_nano, account.held_nano) == (sum_of_transfers(account), 0)
+
+
+def give_until(acme: Organization, over: threading.Event) -> None:
+    """A cent at a time."""
+    number = 0
+    while not over.is_set():
+        number += 1
+        actor = system("test")
+        grants.give(organization_id=acme.pk, cents=1, reason="test", source=f"busy:{number}", actor=actor)
+    connection.close()
+
+
+def sum_of_transfers(account: Account) -> int:
+    found = Transfer.objects.filter(Q(credit=account) | Q(debit=account)).values_list("credit_id", "amount_nano")
+    return sum(amount if credit == account.pk else -amount for credit, amount in found)
 
 
 def test_nothing_is_restored_from_half_a_backup_another_region_s_or_under_another_key(

@@ -106,6 +106,25 @@ def test_staff_shows_a_notice_and_takes_it_down(ada):
     assert list(events.values_list("action", "reason")) == [("notice.show", "a migration"), ("notice.end", "done")]
 
 
+def test_a_model_that_is_switched_off_says_why_where_it_is_picked_and_awaited(ada, acme):
+    job = scenes.quoted(acme)
+    where = {"base_url": "http://10.0.0.5/v1", "served_name": "m", "actor": system("tests")}
+    registry.configure(model_id=job.model_id, **where)
+    pages = ("/jobs/new", "/playground", f"/jobs/{job.pk}", f"/models/{job.model_id}")
+    assert not any("switched off" in ada.get(path).content.decode() for path in pages)
+    registry.switch(enabled=False, model_id=job.model_id, off_reason="it <i>repeats</i> itself", actor=system("tests"))
+    for path in pages:
+        assert "switched off: it &lt;i&gt;repeats&lt;/i&gt; itself" in ada.get(path).content.decode(), path
+    assert "is switched off: it" not in ada.get("/playground/embeddings").content.decode()
+    assert "switched off |" in ada.get("/models.md").content.decode()
+
+
+@pytest.mark.parametrize(("region", "offered"), [("world", False), ("eu", True)])
+def test_a_job_that_is_estimated_is_stopped_where_that_is_possible(ada, acme, region, offered):
+    job = scenes.job_with_steps(acme, "submitted", "estimating", region=region)
+    assert (f"/jobs/{job.pk}/cancel" in ada.get(f"/jobs/{job.pk}").content.decode()) is offered
+
+
 def test_a_job_says_why_its_model_is_switched_off(ada, acme):
     job = scenes.running(acme)
     where = {"base_url": "http://10.0.0.5/v1", "served_name": "m", "actor": system("tests")}

@@ -156,3 +156,27 @@ async def test_the_look_outlives_a_database_that_is_away(monkeypatch):
         await asyncio.sleep(0.01)
     looking.leave([job_id], told.append)
     assert looking._looking is None
+
+
+HOSTILE_SOCKETS = [
+    {"path": "/live/jobs?job=%00"},
+    {"path": "/live/jobs?job=" + "&job=".join(str(uuid4()) for _ in range(200))},
+    {"path": "/live/jobs?" + "&".join("a" for _ in range(2000))},
+    {"path": "/live/jobs?job=%ff%fe&%%%=&job[]=1"},
+    {"path": "/live/jobs/../../admin/"},
+    {"path": "/live/nothing"},
+    {"path": f"/live/jobs?job={uuid4()}", "cookie": b'anex_session="\\000abc"'},
+    {"path": f"/live/jobs?job={uuid4()}", "cookie": b"anex_session=\xff\xfe; ;;=;"},
+    {"path": f"/live/jobs?job={uuid4()}", "cookie": b"anex_session=" + b"a" * 5000},
+    {"path": f"/live/jobs?job={uuid4()}", "origin": b"http://[testserver"},
+    {"path": f"/live/jobs?job={uuid4()}", "origin": b"http://testserver@evil.example"},
+    {"path": f"/live/jobs?job={uuid4()}", "origin": b"\xff"},
+]
+
+
+@pytest.mark.parametrize("told", HOSTILE_SOCKETS, ids=range(len(HOSTILE_SOCKETS)))
+async def test_a_socket_that_makes_no_sense_is_closed_and_nothing_breaks(told):
+    headers = {b"origin": b"http://testserver", b"host": b"testserver"}
+    headers |= {name.encode(): value for name, value in told.items() if name != "path"}
+    let_in, code = await WebsocketCommunicator(socket.application, told["path"], list(headers.items())).connect()
+    assert (let_in, code) == (False, socket.UNKNOWN)

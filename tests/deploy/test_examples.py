@@ -16,7 +16,9 @@ from anex.settings.base import BASE_DIR
 DEPLOY = BASE_DIR / "deploy"
 UNITS = sorted((DEPLOY / "systemd").iterdir())
 # Read by libraries and base images, not by our settings.
-OF_OTHERS = re.compile(r"DJANGO_SETTINGS_MODULE|POSTGRES_(DB|USER|PASSWORD)|AWS_ACCESS_KEY_ID|AWS_SECRET_ACCESS_KEY")
+OF_OTHERS = re.compile(
+    r"DJANGO_SETTINGS_MODULE|TMPDIR|POSTGRES_(DB|USER|PASSWORD)|AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY)"
+)
 
 
 def compose() -> dict[str, Any]:

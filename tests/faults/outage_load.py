@@ -13,7 +13,7 @@ import httpx
 from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.sync.client import connect
 
-from tests.stack import Stack
+from tests.stack import Stack, send
 
 PAUSE_S: Final = 0.4
 # Longer than any request may take; what is not over by then hangs.
@@ -181,17 +181,17 @@ class Submitter(threading.Thread):
         self.answers: list[Answer] = []
         self.ids: dict[str, str] = {}
         self._cancelled: set[str] = set()
+        self._url = f"http://127.0.0.1:{stack.web_port}/batch/v1/jobs"
 
     def run(self) -> None:
         """One job after the other."""
-        url = f"http://127.0.0.1:{self._stack.web_port}/batch/v1/jobs"
         for number in range(self._most):
             key = f"submit-{number}"
             while not self._over.wait(PAUSE_S) and key not in self.ids:
                 headers = {"Authorization": f"Bearer {self._stack.secret}", "Idempotency-Key": key}
                 began = time.monotonic()
                 try:
-                    answer = httpx.post(url, json=self._body, headers=headers, timeout=PATIENCE_S)
+                    answer = httpx.post(self._url, json=self._body, headers=headers, timeout=PATIENCE_S)
                     status = answer.status_code
                     # A first attempt whose answer was lost may still be under way.
                     wrong = "" if status in (201, 409, 429) else _refusal_fault(answer, "detail")
@@ -199,14 +199,15 @@ class Submitter(threading.Thread):
                     status, wrong = 0, type(error).__name__
                 if status == 201:
                     self.ids[key] = answer.json()["id"]
-                for job_id in set(self.ids.values()) - self._cancelled:
-                    self._cancel(job_id)
+                    for job_id in set(self.ids.values()) - self._cancelled:
+                        self._cancel(job_id)
                 self.answers.append(Answer(began, self.name, status, time.monotonic() - began, wrong))
 
     def _cancel(self, job_id: str) -> None:
         """So that not too many wait for approval; one that is being estimated cannot be cancelled yet."""
         with suppress(OSError, HTTPException, ValueError):
-            status, _ = self._stack.request("POST", f"/jobs/{job_id}/cancel")
+            headers = {"Authorization": f"Bearer {self._stack.secret}"}
+            status, _ = send(f"{self._url}/{job_id}/cancel", "POST", headers=headers)
             if status == 200:
                 self._cancelled.add(job_id)
 

@@ -115,6 +115,15 @@ class Lasting(Stack):
             environment["REDIS_URL"] = broker._replace(netloc=place).geturl()
         return environment
 
+    def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """As any client: what is told to come back does, but for what would be done twice."""
+        for _ in range(20):
+            status, answer = super().request(method, path, body)
+            if status != 503 or path == "/jobs":
+                break
+            time.sleep(1)
+        return status, answer
+
     def start_worker(self, name: str = "worker-0") -> Any:
         """A Celery worker whose webhooks may come to this machine."""
         options = ["--pool", "solo", "--without-gossip", "--without-mingle", "-l", "INFO", "-n", f"{name}@%h"]
@@ -253,6 +262,7 @@ def _told(outage: Outage, load: Load, answers: list[Answer], recovered: dict[str
 
 def finish(stack: Lasting, load: Load, receiver: FailingReceiver, patience_s: float) -> None:
     """Everything that was begun ends, once, and the books agree."""
+    _check_sweeps(stack)
     load.end()
     for job_id in load.orders:
         stack.wait_for(job_id, "done", seconds=patience_s)
@@ -271,6 +281,18 @@ def finish(stack: Lasting, load: Load, receiver: FailingReceiver, patience_s: fl
     ((billed, _, _),) = stack.query(BOOKS)
     print(f"{answered} realtime answers, {billed} billed; {jobs} jobs, {len(receiver.taken)} events told")
     assert billed == answered
+
+
+def _check_sweeps(stack: Stack) -> None:
+    """The scheduler sends, and workers take what it sends."""
+
+    def taken() -> int:
+        return sum((stack.state / f"worker-{number}.log").read_bytes().count(b"Task jobs.sweep[") for number in (0, 1))
+
+    before, deadline = taken(), time.monotonic() + RECOVERED_S
+    while taken() == before:
+        assert time.monotonic() < deadline, "no sweep is taken any more"
+        time.sleep(0.2)
 
 
 def _cancelled(stack: Stack, job_id: str) -> None:
@@ -309,16 +331,17 @@ def play(outages: list[Outage], *, rows: int, submits: int, patience_s: float, d
             finish(stack, load, receiver, patience_s)
         finally:
             load.over.set()
-            if wrong:
+            if wrong or sys.exc_info()[0]:
                 print(json.dumps(wrong, indent=1))
                 _show_log(stack)
         assert wrong == []
 
 
 def _show_log(stack: Stack) -> None:
-    lines = (stack.state / "web.log").read_text(errors="replace").splitlines()
-    told = [line for line in lines if any(word in line for word in ("WARNING", "ERROR", "Error"))]
-    print("\n".join(told[-60:]))
+    for name in ("web.log", "postgres/postgres.log"):
+        lines = (stack.state / name).read_text(errors="replace").splitlines()
+        told = [line for line in lines if any(word in line for word in ("WARNING", "ERROR", "Error", "FATAL"))]
+        print(name, *told[-60:], sep="\n")
 
 
 def main() -> int:

@@ -10,19 +10,23 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from tests.faults.test_webhooks import add_endpoint, start_worker
+from tests.faults.test_webhooks import start_worker
 from tests.https import Authority, Server
 from tests.otlp import Collector, collecting
 from tests.stack import Stack
 
 SETTINGS = "tests.flows.json_lines"
-VERIFY = """
-import django
-django.setup()
-from accounts.models import User
+# Beside what every stack has: a person who may sign in, and where webhooks go.
+MORE = """
+from pathlib import Path
 from allauth.account.models import EmailAddress
-ada = User.objects.get()
+from anex.core import safe_http
+from jobs.services import endpoints
 EmailAddress.objects.create(user=ada, email=ada.email, primary=True, verified=True)
+safe_http.check_url = lambda url: None
+wishes = endpoints.Wishes("{hook}")
+made = endpoints.create(organization_id=organization.pk, wishes=wishes, actor=system("setup"))
+Path("{kept}").write_text(made.secret)
 """
 
 
@@ -73,13 +77,18 @@ class Overheard:
 class Watched(Stack):
     """A stack whose platform tells a collector, and reaches its model server through somebody who listens."""
 
-    def __init__(self, state: Path, collector: Collector, overheard: Overheard) -> None:
+    def __init__(self, state: Path, collector: Collector, overheard: Overheard, hook: str) -> None:
         own = {"DJANGO_SETTINGS_MODULE": SETTINGS, "ANEX_LOG_LEVEL": "DEBUG", **collector.environment}
         super().__init__(state, workers=0, durable=False, environment=own)
         overheard.engine_port = self.engine_port
         self._setup = self._setup.replace(f":{self.engine_port}/", f":{overheard.port}/")
+        self._setup += MORE.format(hook=hook, kept=state / "hook")
         self.collector, self.overheard = collector, overheard
-        self.webhook_secret = ""
+
+    @property
+    def webhook_secret(self) -> str:
+        """What webhooks are signed with."""
+        return (self.state / "hook").read_text()
 
     def log(self, name: str) -> str:
         """All that a process wrote."""
@@ -98,10 +107,8 @@ def watched(receiver: Server, authority: Authority) -> Iterator[Watched]:
         with (
             collecting() as collector,
             tempfile.TemporaryDirectory(prefix="anex-watched-", dir="/var/tmp") as folder,
-            Watched(Path(folder), collector, overheard) as stack,
+            Watched(Path(folder), collector, overheard, receiver.url("/hook")) as stack,
         ):
-            stack.run(VERIFY)
-            stack.webhook_secret = add_endpoint(stack, receiver.url("/hook"))
             start_worker(stack, receiver, authority)
             yield stack
     finally:

@@ -48,8 +48,8 @@ def two_buckets() -> Iterator[dict[str, dict[str, str]]]:
         patch.setenv("AWS_SECRET_ACCESS_KEY", strict_s3.SECRET)
         place = {"ANEX_S3_ENDPOINT_URL": url, "ANEX_S3_REGION": strict_s3.REGION}
         for name in ("world", "eu"):
-            connect(endpoint_url=url, region=strict_s3.REGION).create_bucket(Bucket=name)
-        yield {name: place | {"ANEX_S3_BUCKET": name} for name in ("world", "eu")}
+            connect(endpoint_url=url, region=strict_s3.REGION).create_bucket(Bucket=f"anex-{name}")
+        yield {name: place | {"ANEX_S3_BUCKET": f"anex-{name}"} for name in ("world", "eu")}
 
 
 def until(look: Callable[[], Any], reached: Callable[[Any], bool]) -> Any:

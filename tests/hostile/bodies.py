@@ -8,7 +8,7 @@ FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data; boundary=b"
 
 
-def _part(name: str, content: bytes, more: str = "") -> bytes:
+def part(name: str, content: bytes, more: str = "") -> bytes:
     return f'--b\r\nContent-Disposition: form-data; name="{name}"{more}\r\n\r\n'.encode() + content + b"\r\n"
 
 
@@ -57,12 +57,12 @@ _AS_MULTIPART = (
     b"--b--\r\n",
     b"--b\r\n\r\n\r\n--b--\r\n",
     b"--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b--\r\n",
-    _part("file", b"x", '; filename="../../etc/passwd"') + b"--b--\r\n",
-    _part("file", b"x", '; filename="\0\xff"') + b"--b--\r\n",
-    _part("file", b"x", "; filename*=UTF-8''%2e%2e%2fpasswd%00") + b"--b--\r\n",
-    _part("key", b"../../etc/passwd") + _part("file", b"x", '; filename="x"') + b"--b--\r\n",
-    _part("purpose", b"batch") + _part("file", b'{"a":' * 20_000, '; filename="x.jsonl"') + b"--b--\r\n",
-    _part("a", b"x") * 2000 + b"--b--\r\n",
+    part("file", b"x", '; filename="../../etc/passwd"') + b"--b--\r\n",
+    part("file", b"x", '; filename="\0\xff"') + b"--b--\r\n",
+    part("file", b"x", "; filename*=UTF-8''%2e%2e%2fpasswd%00") + b"--b--\r\n",
+    part("key", b"../../etc/passwd") + part("file", b"x", '; filename="x"') + b"--b--\r\n",
+    part("purpose", b"batch") + part("file", b'{"a":' * 20_000, '; filename="x.jsonl"') + b"--b--\r\n",
+    part("a", b"x") * 2000 + b"--b--\r\n",
     b"--b\r\nContent-Disposition: form-data; name=" + b"a" * 70_000 + b"\r\n\r\nx\r\n--b--\r\n",
     b"--b\r\n" + b"X-Header: y\r\n" * 2000 + b"\r\nx\r\n--b--\r\n",
     b"--b\r\nContent-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: base64\r\n\r\n=\r\n--b--\r\n",

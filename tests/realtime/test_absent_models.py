@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from accounts.services import freezes
 from anex.core.actors import system
 from anex.supervisor.valkey import free_port
 from inference.backends import registry
@@ -16,6 +17,8 @@ ACTOR = system("tests")
 SURFACES = ["/v1", "/openai/v1"]
 CHAT = {"model": "scripted", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 5}
 EMBED = {"model": "scripted-embed", "input": "a"}
+FROZEN = [("/realtime/v1/embeddings", EMBED)] + [(f"{path}/chat/completions", CHAT) for path in SURFACES]
+WHY = "The realtime API is frozen for maintenance: a new rack. Send this again later."
 
 
 def told(answer: httpx.Response) -> tuple[int, str, Any, Any]:
@@ -74,3 +77,15 @@ def test_other_server_of_a_model_answers_while_one_is_switched_off(surface: Surf
     registry.switch(enabled=False, model_id="scripted", base_url=off.base_url, off_reason="a new driver", actor=ACTOR)
     surface.refresh()
     assert surface.chat().status_code == 200
+
+
+def test_frozen_realtime_api_says_why_in_the_words_of_each_surface(surface: Surface) -> None:
+    freezes.switch(surface="realtime", frozen=True, actor=ACTOR, reason="a new rack")
+    native, *others = (surface.http.post(path, json=body) for path, body in FROZEN)
+    for answer in (native, *others):
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "60")
+    assert native.json() == {"error": "frozen", "message": WHY}
+    for answer in others:
+        assert told(answer) == (503, "frozen", "same", False)
+        assert answer.json()["error"]["message"] == WHY
+    assert surface.http.get("/v1/models").json()["data"]

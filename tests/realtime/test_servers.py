@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from django.db import OperationalError
 
 from anex.core.errors import TooManyRequests, Unavailable
 from inference.backends.client import Client
@@ -114,6 +115,25 @@ def test_server_that_is_not_there_gets_no_request_until_it_is(monkeypatch: pytes
     busy.drop()
     assert not is_asked(*["silent"] * (servers.SILENCES - 1))
     assert is_asked("well")
+
+
+@pytest.mark.parametrize("answer", ["known", "away", "silent"])
+async def test_registry_is_read_before_the_first_request_unless_it_cannot_be(
+    answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = Servers()
+
+    async def refresh() -> None:
+        if answer == "away":
+            raise OperationalError
+        if answer == "silent":
+            await asyncio.Event().wait()
+        here.update([server(1)])
+
+    monkeypatch.setattr(here, "refresh", refresh)
+    monkeypatch.setattr(servers, "FIRST_S", 0.01)
+    await here.begin()
+    assert here.serve("m") == (answer == "known")
 
 
 async def test_address_that_serves_several_models_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

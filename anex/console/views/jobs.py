@@ -14,6 +14,7 @@ from accounts.permissions import Action
 from accounts.selectors import actors, audit, freezes
 from anex.console import history, snippets, stepper
 from anex.core.errors import AnexError, NotFound
+from inference.backends import registry
 from jobs.lifecycle import TERMINAL, Status
 from jobs.selectors import batches, contents
 from jobs.selectors import jobs as reads
@@ -21,6 +22,7 @@ from jobs.services import approvals, cancellations, deletions, pauses, results, 
 from jobs.storage.interface import StoreUnavailable
 
 _STOPPABLE = (Status.SUBMITTED, Status.COST_READY, Status.IN_PROGRESS)
+_NOT_STARTED = (Status.SUBMITTED, Status.ESTIMATING, Status.COST_READY)
 # Of what people, keys and we did to a job, the last ones are shown.
 DEEDS = 30
 
@@ -144,6 +146,7 @@ def _live(member: Member, job_id: UUID) -> dict[str, Any]:
         "batch_id": batches.wire_id(job) if hasattr(job, "batch") else None,
         "error_file": batches.error_file(job),
         "progress": reads.progress(job),
+        "off_reason": registry.off_reason(job.model_id, job.region) if status in _NOT_STARTED else "",
         "price_percent": reads.price_percent(job),
         "failure": failure,
         "is_over": status in TERMINAL,
@@ -151,7 +154,7 @@ def _live(member: Member, job_id: UUID) -> dict[str, Any]:
         "retried_as": reads.retries(job),
         "may_approve": status == Status.COST_READY and member.may(Action.APPROVE_JOB),
         "may_cancel": member.may(Action.CANCEL_JOB)
-        and (status in _STOPPABLE or (status == Status.ESTIMATING and hasattr(job, "batch"))),
+        and (status in _STOPPABLE or (status == Status.ESTIMATING and cancellations.stops_estimates(job))),
         "may_pause": status == Status.IN_PROGRESS and not job.paused and member.may(Action.CANCEL_JOB),
         "may_resume": job.paused and member.may(Action.APPROVE_JOB),
         "retryable_rows": reads.retryable_rows(job) if reads.is_readable(job) and member.may(Action.SUBMIT_JOB) else 0,

@@ -25,12 +25,14 @@ _SCRIPTS: Final[dict[Task, str]] = {"chat": "chat", "embed": "embeddings", "deci
 @member_page(Action.USE_PLAYGROUND)
 def page(request: HttpRequest, member: Member, task: Task = "chat") -> HttpResponse:
     """One tab: the models of a task, and the parameters of the one that is chosen."""
-    talkers = playground.talkers(task, organization_id=member.organization.pk, region=settings.ANEX_REGION)
+    company = playground.company(task, organization_id=member.organization.pk, region=settings.ANEX_REGION)
+    talkers = company.talkers
     asked = request.GET.get("model")
     chosen = next((each for each in talkers if each.model.id == asked), talkers[0] if talkers else None)
     context = {
         "task": task,
         "talkers": talkers,
+        "off": company.off,
         "chosen": chosen,
         "balance": balances.get(member.organization.pk),
         "may_add_credits": member.may(Action.MANAGE_BILLING) and gateways.configured() is not None,

@@ -159,6 +159,7 @@ def _page(
     context = {
         "form": form,
         "offers": offered,
+        "off": offers.switched_off(organization_id=member.organization.pk, region=settings.ANEX_REGION),
         "samples": [kind for kind in _SAMPLES if _reader(kind, offered)],
         "sells_hour": any(offer.hour for offer in offered),
         "chosen": chosen if any(offer.model.id == chosen for offer in offered) else form.fields["model"].initial,

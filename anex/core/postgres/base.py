@@ -11,7 +11,7 @@ import psycopg
 from django.db.backends.postgresql import base
 from psycopg.pq import TransactionStatus
 
-from anex.core import patience
+from anex.core import clock, patience
 
 
 class _Connection(psycopg.Connection[Any]):
@@ -33,6 +33,12 @@ vars(_driver).update(vars(psycopg) | {"connect": _Connection.connect})
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """As Django's, with connections that give up."""
+    """As Django's, with connections that give up, and that end with the request where no other would find them."""
 
     Database = _driver
+
+    def connect(self) -> None:
+        """A new connection."""
+        super().connect()
+        if not patience.chosen().keeps_connections:
+            self.close_at = clock.monotonic()

@@ -210,7 +210,7 @@ def test_an_answer_that_cannot_be_deleted_keeps_no_other_event(acme, endpoint, m
     for _ in range(3):
         ping(endpoint)
         deliver_due()
-    events = list(WebhookEvent.objects.order_by("pk").values_list("pk", flat=True))
+    events = list(WebhookEvent.objects.order_by("at").values_list("pk", flat=True))
     stuck = WebhookAttempt.objects.get(delivery__event=events[0]).answer_key
     really_delete = LocalStore.delete
 

@@ -1,13 +1,18 @@
 """The Celery application: a doorbell for the workers' pumps and the clock of the sweeps."""
 
+import logging
 import os
+import signal
+from types import FrameType
 from typing import Any
 
 from celery import Celery
-from celery.signals import before_task_publish, celeryd_init, task_postrun, task_prerun
+from celery.signals import beat_init, before_task_publish, celeryd_init, setup_logging, task_postrun, task_prerun
 from django.conf import settings
 
 from anex.core import log_ids, tracing
+
+log = logging.getLogger(__name__)
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "anex.settings.development")
 
@@ -17,6 +22,11 @@ app.autodiscover_tasks()
 
 
 _spans: dict[str, tracing.Span] = {}
+
+
+@setup_logging.connect
+def keep_logging(**_: Any) -> None:
+    """Workers and the scheduler write their lines as the settings say. Celery by itself drops those below WARNING."""
 
 
 @celeryd_init.connect
@@ -46,3 +56,18 @@ def end_task(task_id: str, state: str | None = None, **_: Any) -> None:
         if state != "SUCCESS":
             span.fail(str(state))
     log_ids.end()
+
+
+@beat_init.connect
+def end_once(**_: Any) -> None:
+    """Told again to end, the scheduler goes on writing down its schedule."""
+    end = signal.getsignal(signal.SIGTERM)
+    if not callable(end):
+        return
+
+    def end_first(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        end(number, frame)
+
+    signal.signal(signal.SIGTERM, end_first)
+    log.info("The scheduler is ready.")

@@ -213,7 +213,8 @@ def test_page_that_asks_while_the_process_ends_is_let_in_and_told(running: Runni
     page.sendall(UPGRADE.replace(b"/live", b"/late"))
     until(lambda: len(running.server.server_state.tasks) == 1)
     # One that is free is closed meanwhile.
-    page.settimeout(4 * serve.LINGER_S)
+    close_free_connections()
+    page.settimeout(0.5)
     with pytest.raises(TimeoutError):
         page.recv(1)
     Running.let_go.set()

@@ -35,18 +35,18 @@ IN_FLIGHT: Final = """
 SELECT (SELECT coalesce(sum(in_flight), 0)::bigint FROM billing_account),
        (SELECT count(*) FROM billing_hold WHERE settled_at IS NULL)
 """
-PATIENCE_S: Final = 60.0
+PATIENCE_S: Final = 180.0
 # Rows take a while, so that a worker that ends has some in hand.
 DELAYED: Final = ("--delay-ms", "50")
 
 
 @contextmanager
-def platform(*, durable: bool) -> Iterator[Stack]:
+def platform(*, durable: bool, workers: int) -> Iterator[Stack]:
     """A lease of minutes: only what an ending worker gives back goes on in time."""
     with (
         tempfile.TemporaryDirectory(prefix="anex-restarts-", dir="/var/tmp") as folder,
         Stack(
-            Path(folder), lease_seconds=300.0, concurrency=16, workers=2, durable=durable, engine_options=DELAYED
+            Path(folder), lease_seconds=300.0, concurrency=16, workers=workers, durable=durable, engine_options=DELAYED
         ) as stack,
     ):
         yield stack
@@ -93,10 +93,11 @@ class Restarts:
 
     async def workers(self, times: int) -> None:
         """Each while it has rows in hand."""
+        alive = self._stack.query(WORKERS)
         for _ in range(times):
             await self._end("worker", await self._one_at_work(), 0)
             self._stack.start_worker(f"worker-{self._next()}")
-            await self._until(lambda: self._stack.query(WORKERS) == [(2,)])
+            await self._until(lambda: self._stack.query(WORKERS) == alive)
 
     async def schedulers(self, times: int) -> None:
         """One is enough, and none for a while harms nobody."""
@@ -121,7 +122,7 @@ class Restarts:
         return self._stack.start("scheduler", command)
 
     def _has_begun(self, times: int) -> bool:
-        return (self._stack.state / "scheduler.log").read_bytes().count(b"beat: Starting") == times
+        return (self._stack.state / "scheduler.log").read_bytes().count(b"The scheduler is ready") == times
 
     async def _end(self, kind: str, process: subprocess.Popen[bytes], status: int) -> None:
         began = time.monotonic()
@@ -185,7 +186,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=400, help="rows of each of the jobs")
     asked, began = parser.parse_args(), time.monotonic()
     times = asked.rounds
-    with platform(durable=True) as stack:
+    with platform(durable=True, workers=2) as stack:
         crowd = Crowd(stack, rows=asked.rows)
         figures = asyncio.run(play(stack, crowd, webs=2 * times, workers=2 * times, schedulers=times))
         print(f"{time.monotonic() - began:.0f} s; replaced: {figures.replaced}")

@@ -214,6 +214,10 @@ def test_page_that_asks_while_the_process_ends_is_let_in_and_told(running: Runni
     until(lambda: len(running.server.server_state.tasks) == 1)
     close_free_connections()
     assert unused.recv(1) == b""
+    page.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        page.recv(1)
+    page.settimeout(10)
     Running.let_go.set()
     head, _, told = page.recv(4096).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 101")

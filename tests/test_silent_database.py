@@ -1,6 +1,7 @@
 """Postgres keeps its connections and never answers: whoever waits gives up, and goes on once it is back."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 from anex.core import patience
 from anex.core.errors import Unavailable
 from anex.core.patience import Patience
-from anex.core.threads import Threads
+from anex.core.threads import Threads, readers
 from realtime import database
 from realtime.database import Away, Database
 from tests.relays import Relay, to_port, to_socket
@@ -143,3 +144,17 @@ async def test_who_waits_for_a_thread_waits_no_longer_than_for_what_it_does() ->
     threads = Threads(1, "test", patience_s=0.05)
     with pytest.raises(Unavailable):
         await asyncio.gather(threads.run(time.sleep, 0.3), threads.run(time.sleep, 0))
+
+
+def test_who_reads_several_things_waits_for_none_once_one_has_failed() -> None:
+    slow = threading.Event()
+
+    def read(place: int) -> None:
+        if place:
+            slow.wait(20)
+        raise Unavailable("away")
+
+    with pytest.raises(Unavailable), readers(2, "test") as reading:
+        list(reading.map(read, range(6)))
+    assert not slow.is_set()
+    slow.set()

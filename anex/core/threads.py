@@ -1,8 +1,9 @@
 """Where an event loop has what blocks done: the ORM, stores, tokenizers, compilers of schemas. Few threads, bounded."""
 
 import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -41,6 +42,18 @@ class Threads:
             if limit.expired():
                 raise Unavailable(_LATER) from error
             raise
+
+
+@contextmanager
+def readers(count: int, name: str) -> Iterator[Executor]:
+    """Threads that read several things at once; where one fails nobody waits for the others."""
+    pool = ThreadPoolExecutor(count, thread_name_prefix=name)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
 
 
 def _run(call: Callable[[], R]) -> R:

@@ -12,7 +12,7 @@ import environ
 
 from anex.core.clock import monotonic
 from anex.demo.client import DemoError
-from anex.demo.rows import installed
+from anex.demo.rows import ROWS, installed
 from anex.demo.screen import Screen
 from anex.demo.story import Story
 from anex.supervisor.children import Supervisor, together
@@ -36,7 +36,7 @@ def main() -> int:
     try:
         state.take()
         require_free(options.port)
-        return asyncio.run(_run(state, screen, port=options.port, once=options.once))
+        return asyncio.run(_run(state, screen, port=options.port, once=options.once, rows=options.rows))
     except (StartError, DemoError) as error:
         screen.problem(str(error))
     except KeyboardInterrupt:
@@ -56,12 +56,13 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="make demo",
-        usage='make demo ARGS="[--once] [--port PORT] [--state STATE]"',
+        usage='make demo ARGS="[--once] [--port PORT] [--state STATE] [--rows ROWS]"',
         description="Run the whole platform and show a job on it.",
     )
     parser.add_argument("--once", action="store_true", help="stop everything after the job is shown")
     parser.add_argument("--port", type=_port, default=8000, help="of the console and the API (default: 8000)")
     parser.add_argument("--state", type=Path, default=ROOT / "var", help="where data and logs are kept (default: var)")
+    parser.add_argument("--rows", type=int, default=ROWS, help=f"of each job that is shown (default: {ROWS})")
     return parser.parse_args()
 
 
@@ -71,12 +72,12 @@ def _port(text: str) -> int:
     return int(text)
 
 
-async def _run(state: State, screen: Screen, *, port: int, once: bool) -> int:
+async def _run(state: State, screen: Screen, *, port: int, once: bool, rows: int) -> int:
     supervisor = Supervisor(state.logs, report=screen.note)
     supervisor.catch_signals()
     platform = Platform(state, supervisor, port=port)
     try:
-        shown = await supervisor.until_ended(_show(platform, screen))
+        shown = await supervisor.until_ended(_show(platform, screen, rows))
         if shown and not once:
             screen.staying()
             await supervisor.ended.wait()
@@ -90,7 +91,7 @@ async def _run(state: State, screen: Screen, *, port: int, once: bool) -> int:
     return 0 if shown else _INTERRUPTED
 
 
-async def _show(platform: Platform, screen: Screen) -> bool:
+async def _show(platform: Platform, screen: Screen, rows: int) -> bool:
     since = monotonic()
     screen.heading("Anex")
     with screen.waiting("starting the database, the queue and the model servers"):
@@ -99,7 +100,7 @@ async def _show(platform: Platform, screen: Screen) -> bool:
         account, _ = await together(_account(platform), platform.serve())
     screen.started(platform.url, platform.supervisor.names, monotonic() - since)
     story = Story(url=platform.url, key=account["key"], model=MODEL, embedder=EMBEDDER, decider=DECIDER, screen=screen)
-    job_id = await story.run(installed())
+    job_id = await story.run(installed(rows))
     screen.invitation(
         url=platform.url,
         email=account["email"],

@@ -6,7 +6,7 @@ kept. A page ends early where it looked through a lot and found little; it says 
 
 import heapq
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db.models import Exists, F, OuterRef, Prefetch, Q, QuerySet
 
-from anex.core import clock
+from anex.core import clock, threads
 from anex.core.errors import Gone, NotFound
 from jobs import storage
 from jobs.models import Chunk, Job, Part
@@ -80,7 +80,7 @@ def page(job: Job, wanted: Wanted) -> Page:
     rows, budget, place = list[Row](), _Budget(OBJECTS_AT_ONCE, BYTES_AT_ONCE), wanted.after
     if wanted.failed and job.finished_at and not (job.error_rows or job.format_error_rows):
         return Page([], None)
-    with ThreadPoolExecutor(_READERS, thread_name_prefix="browse") as readers:
+    with threads.readers(_READERS, "browse") as readers:
         reader = _Reader(storage.store(job.region), readers, budget)
         while chunks := _chunks(job, place, failed=wanted.failed):
             for chunk in chunks:
@@ -100,7 +100,7 @@ def row(job: Job, number: int) -> Whole:
     chunk = _rows(job).filter(first_row__lte=number, first_row__gt=number - F("row_count")).first()
     if chunk is None:
         raise NotFound("This job has no such row.")
-    with ThreadPoolExecutor(_READERS, thread_name_prefix="browse") as readers:
+    with threads.readers(_READERS, "browse") as readers:
         reader = _Reader(storage.store(job.region), readers, _Budget(OBJECTS_AT_ONCE, BYTES_AT_ONCE))
         found = (line for place, line in reader.lines(chunk, Wanted(after=number)) if place == number)
         line = next(found, None)
@@ -124,7 +124,7 @@ class _Budget:
 @dataclass(frozen=True, slots=True)
 class _Reader:
     store: Store
-    readers: ThreadPoolExecutor
+    readers: Executor
     budget: _Budget
 
     def lines(self, chunk: Chunk, wanted: Wanted) -> Iterator[tuple[int, bytes]]:

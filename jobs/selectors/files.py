@@ -1,6 +1,5 @@
 """Reads of files of the OpenAI-compatible host, always within one organization."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NoReturn
@@ -9,7 +8,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Q
 
-from anex.core import clock
+from anex.core import clock, threads
 from anex.core.errors import NotFound
 from jobs.models import File
 from jobs.storage import keys, store
@@ -81,7 +80,7 @@ def name(file: File) -> str:
 
 def names(files: list[File]) -> list[str]:
     """What each file is called; raises as `name`."""
-    with ThreadPoolExecutor(_READERS) as readers:
+    with threads.readers(_READERS, "names") as readers:
         return list(readers.map(name, files))
 
 

@@ -19,7 +19,7 @@ from allauth.account.internal.flows.login import record_authentication
 from django.db import connection, connections
 from django.http import HttpRequest
 from django.test import Client
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from accounts import second_factor
 from accounts.models import Organization, User
@@ -32,6 +32,9 @@ from tests.jobs.run.conftest import engine, kept_engine, kept_journal, pump, ser
 
 __all__ = ["engine", "kept_engine", "kept_journal", "pump", "served"]
 
+# A page of a busy machine takes long; only what fails waits for it.
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 375, "height": 740}
 OpenPage = Callable[..., Page]
 
@@ -83,7 +86,7 @@ def open_page(browser: Browser, site: Site, watch: Watch) -> Iterator[OpenPage]:
         )
         contexts.append(context)
         watch.follow(context)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(PATIENCE_MS)
         if user:
             context.add_cookies([{"name": name, "value": value, "url": site.url} for name, value in cookies(user)])
         return context.new_page()

@@ -37,7 +37,7 @@ def asking(owner: Page, acme: Organization, talking: ScriptedServer) -> Page:
     grant_credits(acme)
     for model in MODELS:
         registry.configure(model_id=model, base_url=talking.base_url, served_name=model, actor=system("tests"))
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while "scripted-embed" not in owner.request.get("/v1/models").text():
         assert time.monotonic() < deadline
         time.sleep(0.1)

@@ -59,7 +59,7 @@ class Shell:
         return name
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def proxied() -> Iterator[tuple[Stack, CuttingProxy]]:
     """A platform, and the proxy that is the address it is known by."""
     folder = Path(tempfile.mkdtemp(prefix="anex-cli-", dir="/var/tmp"))

@@ -14,6 +14,9 @@ import pytest
 
 from anex.supervisor.services import ROOT
 from anex.supervisor.valkey import free_port
+from tests.sizes import sized
+
+ROWS = sized(6, 30)
 
 
 @pytest.fixture
@@ -28,9 +31,9 @@ def state() -> Iterator[Path]:
 def test_the_demo_runs_a_job_twice_and_stops_everything(state: Path) -> None:
     first = demo(state)
     assert first.returncode == 0, first.stdout
-    assert re.search(r"result +30 lines downloaded, 0 with an error", first.stdout)
+    assert re.search(rf"result +{ROWS} lines downloaded, 0 with an error", first.stdout)
     assert re.search(r"quoted +\$\d+\.\d\d\n +charged +\$\d+\.\d\d", first.stdout)
-    assert re.search(r"embedded +30 vectors of 384 numbers, .* \$0\.01\n +decided +.* \$0\.01\n", first.stdout)
+    assert re.search(rf"embedded +{ROWS} vectors of 384 numbers, .* \$0\.01\n +decided +.* \$0\.01\n", first.stdout)
     assert (state / "models").is_dir()
 
     account = json.loads((state / "demo.json").read_text())
@@ -48,7 +51,8 @@ def test_the_demo_runs_a_job_twice_and_stops_everything(state: Path) -> None:
 
 
 def demo(state: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "anex.supervisor", "--once", "--state", str(state), "--port", str(free_port())]
+    options = ["--once", "--state", str(state), "--port", str(free_port()), "--rows", str(ROWS)]
+    command = [sys.executable, "-m", "anex.supervisor", *options]
     return subprocess.run(
         command,
         cwd=ROOT,

@@ -85,7 +85,7 @@ class Surface:
         return list(UsageRecord.objects.filter(organization=organization).order_by(Subquery(admitted)))
 
 
-def until(holds: Callable[[], bool], seconds: float = 10) -> None:
+def until(holds: Callable[[], bool], seconds: float = 30) -> None:
     """Wait for what happens in another thread or process."""
     deadline = time.monotonic() + seconds
     while not holds():

@@ -1,9 +1,9 @@
 """A batch as OpenAI's clients read it (reference 000)."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, Final
 
+from anex.core import threads
 from anex.core.usage import Usage
 from jobs.batch_status import EXPIRED, BatchStatus, expires_at, shown
 from jobs.lifecycle import Status
@@ -45,7 +45,7 @@ def batch(view: View) -> dict[str, Any]:
 
 def page(found: Page) -> dict[str, Any]:
     """A page of batches. Raises StoreUnavailable."""
-    with ThreadPoolExecutor(_READERS) as readers:
+    with threads.readers(_READERS, "batches") as readers:
         data = list(readers.map(batch, found.batches))
     return {
         "object": "list",

@@ -27,7 +27,10 @@ _MOST_BODY: Final = MAX_INPUT_BYTES + 2 * MAX_FIELD_BYTES
 _LONGEST_NAME: Final = 255
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f]")
 
+_FREED_S: Final = 2.0
+
 _at_once = 0
+_giving_up: Final[set[asyncio.Task[None]]] = set()
 
 
 async def upload(exchange: Exchange) -> None:
@@ -44,7 +47,11 @@ async def upload(exchange: Exchange) -> None:
         try:
             file, name = await _receive(exchange, form, caller, place)
         except BaseException:
-            await asyncio.shield(in_own_thread(_give_up, place))
+            giving_up = asyncio.create_task(in_own_thread(_give_up, place))
+            _giving_up.add(giving_up)
+            giving_up.add_done_callback(_giving_up.discard)
+            # Who is refused finds the place free, unless the store is slow.
+            await asyncio.wait([giving_up], timeout=_FREED_S)
             raise
     await exchange.answer(200, render(file, name))
 

@@ -41,7 +41,7 @@ def file_of(*rows: Any) -> bytes:
     return b"".join((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in rows)
 
 
-def until(holds: Callable[[], Any], seconds: float = 20) -> None:
+def until(holds: Callable[[], Any], seconds: float = 30) -> None:
     """Wait for what happens in another thread or process."""
     deadline = time.monotonic() + seconds
     while not holds():

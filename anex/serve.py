@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 
 from anex.connections import Connection, Page
-from anex.core import clock, patience
+from anex.core import clock, patience, tracing
 
 # Longer than clients keep a connection they do not use: they close it, and never send into one that is being closed.
 KEEP_ALIVE_S = 75
@@ -56,6 +56,8 @@ class Server(uvicorn.Server):
                     connection.shutdown()
             await asyncio.sleep(0.05)
         await super().shutdown(sockets)
+        # uvicorn raises its signal again, and Python's own end never comes.
+        await asyncio.to_thread(tracing.end)
 
 
 def _notify(what: str) -> None:

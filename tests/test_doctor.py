@@ -184,6 +184,12 @@ def locked(key: str) -> Iterator[str]:
         thread.join()
 
 
+def test_a_server_that_notices_late_that_a_host_is_gone_is_told() -> None:
+    assert [list(services.locks(seconds)) for seconds in (0, 30)] == [[], []]
+    (found,) = services.locks(7_875)
+    assert (found.state, "131 minutes" in found.told, "tcp_keepalives_idle" in found.remedy) == ("warning", True, True)
+
+
 def test_a_collector_that_is_named_and_away_is_told(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(setup.traces()) == []
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{unused_tcp_port}")

@@ -70,9 +70,13 @@ def test_what_works_is_well_and_a_server_nobody_answers_at_is_named(scripted: st
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_models_without_catalogue_or_key_and_missing_workers_are_told(db: None, tmp_path: Path, settings) -> None:
-    settings.ANEX_STORAGE_DIR = tmp_path
-    for model_id, credential in (("unheard-of", ""), ("scripted", "NO_SUCH_KEY")):
+def test_models_without_catalogue_or_key_and_missing_workers_are_told(
+    db: None, tmp_path: Path, settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.ANEX_STORAGE_DIR = tmp_path / "objects"
+    (tmp_path / "key").write_text("sk-of-a-server")
+    monkeypatch.setenv("KEY_IN_A_FILE_FILE", str(tmp_path / "key"))
+    for model_id, credential in (("unheard-of", ""), ("scripted", "NO_SUCH_KEY"), ("filed", "KEY_IN_A_FILE")):
         url = f"http://127.0.0.1:9/{model_id}/v1"
         names = {"served_name": "m", "credential_env": credential}
         registry.configure(model_id=model_id, base_url=url, actor=system("test"), **names)
@@ -80,6 +84,7 @@ def test_models_without_catalogue_or_key_and_missing_workers_are_told(db: None, 
     assert "celery" in found["workers"][0]["remedy"]
     assert (found["scheduler"][0]["state"], found["scheduler"][0]["told"]) == ("broken", "no sweep ever ran")
     assert any("NO_SUCH_KEY" in each["remedy"] for each in found["model servers"])
+    assert [each for each in found["model servers"] if "KEY_IN_A_FILE" in each["remedy"]] == []
     assert any("unheard-of" in each["told"] and each["state"] == "broken" for each in found["prices"])
 
 

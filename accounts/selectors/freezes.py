@@ -25,11 +25,6 @@ def reason(surface: str) -> str | None:
     return Freeze.objects.filter(pk=surface, frozen_at__isnull=False).values_list("reason", flat=True).first()
 
 
-def is_frozen(surface: str) -> bool:
-    """Whether staff has frozen the surface."""
-    return reason(surface) is not None
-
-
 def require_open(surface: str) -> None:
     """Unavailable (503, code `frozen`; reference 003, FrozenError) while the surface is frozen."""
     if (why := reason(surface)) is not None:

@@ -1,7 +1,6 @@
 """What sells: workers, model servers, prices."""
 
 import asyncio
-import os
 from collections.abc import Iterator
 from typing import Literal
 
@@ -63,7 +62,7 @@ def model_servers() -> Iterator[Finding]:
     if not rows:
         yield warning("model servers", "there is none", "Name one: python manage.py backends set MODEL URL")
     for row in rows:
-        if row.credential_env and not os.environ.get(row.credential_env):
+        if row.credential_env and not registry.key_in(row.credential_env):
             remedy = f"Set {row.credential_env} in the environment of web and worker processes."
             yield broken("model servers", f"{row.model_id} at {row.base_url}: its key is not set", remedy)
     if silent := registry.count_silent(settings.ANEX_REGION):

@@ -252,7 +252,8 @@ def _named(model_id: str, base_url: str, region: str) -> QuerySet[Backend]:
     return rows.filter(region=region) if region else rows
 
 
-def _key(variable: str) -> str:
+def key_in(variable: str) -> str:
+    """The key that a variable, or the file that it names, holds in this process; empty where there is none."""
     try:
         return str(variables.get(variable, ""))
     except ImproperlyConfigured:
@@ -260,7 +261,7 @@ def _key(variable: str) -> str:
 
 
 def _server(row: Backend) -> Server | None:
-    key = _key(row.credential_env)
+    key = key_in(row.credential_env)
     if row.credential_env and not key:
         logger.warning("%s is left out: %s is not set in this process", row, row.credential_env)
         return None

@@ -299,7 +299,7 @@ def assert_realtime_has_its_own_models_and_customers(written: Pair) -> None:
 
 def assert_estimates_can_be_cancelled_in_eu_alone(regions: Pair) -> None:
     for region, status in zip(regions, (409, 200), strict=True):
-        job = region.submit([line(f"slow-{number}", "[[delay 3]] hello") for number in range(3)])
+        job = region.submit([line(f"slow-{number}", "[[sleep 20000]] hello") for number in range(3)])
         until(
             lambda job=job, region=region: region.api("GET", f"/jobs/{job}"),
             lambda told: told["status"] == "estimating",

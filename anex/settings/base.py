@@ -44,10 +44,11 @@ MIDDLEWARE = [
     "anex.refusals.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "anex.compression.PageCompression",
+    # Before whatever may answer with a page, which loads its styles.
+    "csp.middleware.CSPMiddleware",
     "anex.refusals.NulMiddleware",
     "anex.refusals.DatabaseAwayMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

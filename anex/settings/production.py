@@ -18,6 +18,7 @@ DEBUG = False
 SECRET_KEY = env.str("SECRET_KEY")
 if len(SECRET_KEY) < 50:
     raise ImproperlyConfigured("SECRET_KEY must have at least 50 characters.")
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS")
 if "*" in ALLOWED_HOSTS:
     raise ImproperlyConfigured(

@@ -29,6 +29,12 @@ CONFIRM: Final = "SELECT source FROM billing_realtime_confirm_v1(%s)"
 RENEW: Final = "SELECT billing_realtime_renew_v1(%s, %s)"
 REAP: Final = "SELECT source FROM billing_realtime_reap_v1(%s)"
 
+# What a process holds for longer than any statement takes to place it.
+HELD: Final = (
+    "SELECT source, surface, model_id, amount_nano FROM billing_hold WHERE settled_at IS NULL AND holder_id = %s"
+    " AND placed_at < clock_timestamp() - make_interval(secs => %s)"
+)
+
 OPEN: Final = "SELECT FROM billing_hold WHERE source = %s AND settled_at IS NULL"
 
 # How long a process counts as alive without a word; it renews itself far more often.
@@ -93,6 +99,20 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 def as_json(items: Sequence[Asked] | Sequence[Ended]) -> str:
     """The argument of a verb."""
     return msgspec.json.encode(items).decode()
+
+
+def unused(*, source: str, surface: str, model: str, amount: int) -> Ended:
+    """The end of a hold for a request that is not going to run; the database knows whose it is, if it is there."""
+    return Ended(
+        source=source,
+        organization=None,
+        key="",
+        surface=surface,
+        model=model,
+        amount=amount,
+        charge=0,
+        status="left",
+    )
 
 
 def key_facts(key: RequestKey | None) -> dict[str, Any]:

@@ -181,13 +181,4 @@ def _under(key: RequestKey, asked: Asked) -> Asked:
 
 
 def _unused(asked: Asked) -> Ended:
-    return Ended(
-        source=asked.source,
-        organization=None,
-        key="",
-        surface=asked.surface,
-        model=asked.model,
-        amount=asked.amount,
-        charge=0,
-        status="left",
-    )
+    return requests.unused(source=asked.source, surface=asked.surface, model=asked.model, amount=asked.amount)

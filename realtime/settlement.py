@@ -65,6 +65,10 @@ class Writer:
         self._put_at[ended.source] = clock.monotonic()
         self._enqueue(ended)
 
+    def has(self, source: str) -> bool:
+        """Whether it was put and is not acknowledged."""
+        return source in self._unacknowledged
+
     async def written(self, source: str) -> None:
         """Wait until what was put is written, so that its slot is free, and make it hurry."""
         if source not in self._unacknowledged or source in self._unconfirmed:

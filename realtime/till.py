@@ -27,8 +27,8 @@ class Till:
 
     def __init__(self) -> None:
         self._database = Database()
-        self._holder = Holder(self._database)
         self._writer = Writer(self._database)
+        self._holder = Holder(self._database, knows=self._knows, put_unused=self._writer.put_unused)
         self._admission = Admission(self._database, self._holder, self._writer)
         self._open: dict[str, Meter] = {}
         self._renewing: asyncio.Task[None] | None = None
@@ -101,6 +101,9 @@ class Till:
         except Away as error:
             log.warning("this process could not retire: %s", error)
         await self._database.close()
+
+    def _knows(self, source: str) -> bool:
+        return source in self._open or self._writer.has(source)
 
     async def _freed(self, admitted: Admitted) -> None:
         # Whoever names a key and has its answer is told that it is settled.

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -77,8 +77,8 @@ def _value(value: Any) -> Any:
 
 
 @contextmanager
-def collecting() -> Iterator[Collector]:
-    """One that listens until the block ends."""
+def collecting(*, endless: bool = False) -> Iterator[Collector]:
+    """One that listens until the block ends; with `endless` its answers do not."""
     collector = Collector()
 
     class Handler(BaseHTTPRequestHandler):
@@ -86,8 +86,12 @@ def collecting() -> Iterator[Collector]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             collector.take(body, {name.lower(): value for name, value in self.headers.items()})
             self.send_response(200)
-            self.send_header("Content-Length", "0")
+            if not endless:
+                self.send_header("Content-Length", "0")
             self.end_headers()
+            with suppress(OSError):
+                while endless:
+                    self.wfile.write(b"x" * 65536)
 
         def log_message(self, *_: Any) -> None:
             pass

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextvars import Token
 from typing import Any, Final
 
+import requests
 from opentelemetry import context, trace
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -30,6 +31,8 @@ _KINDS: Final[dict[Kind, SpanKind]] = {
 _PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _HEADERS: Final = ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
 _W3C: Final = TraceContextTextMapPropagator()
+# How long the end of a process waits for the collector to take what is left.
+END_S: Final = 5.0
 
 
 class Live:
@@ -86,6 +89,14 @@ class Tracer:
         return Live(span) if span.get_span_context().is_valid else None
 
 
+class _Batches(BatchSpanProcessor):
+    """As OpenTelemetry's, which at its end waits 30 s for a collector that does not answer: a unit may have less."""
+
+    def shutdown(self) -> None:
+        """Tell what is left."""
+        self._batch_processor.shutdown(timeout_millis=round(END_S * 1000))
+
+
 def tracer(service: str, *, region: str) -> Tracer:
     """Tells spans over OTLP/HTTP from a thread of its own, and what is left when the process ends."""
     protocol = next((named for name in _PROTOCOLS if (named := os.environ.get(name))), "http/protobuf")
@@ -97,7 +108,10 @@ def tracer(service: str, *, region: str) -> Tracer:
         facts["service.name"] = service
     # Read here too, since they may be given as a file.
     headers = next((given for name in _HEADERS if (given := variables.get(name))), "")
-    exporter = OTLPSpanExporter(headers=parse_env_headers(headers, liberal=True) if headers else None)
+    session = requests.Session()
+    # Of an answer its status is all that matters; whatever follows, without an end maybe, is not read.
+    session.stream = True
+    exporter = OTLPSpanExporter(headers=parse_env_headers(headers, liberal=True) if headers else None, session=session)
     provider = TracerProvider(resource=told.merge(Resource(facts)))
-    provider.add_span_processor(BatchSpanProcessor(exporter))
+    provider.add_span_processor(_Batches(exporter))
     return Tracer(provider)

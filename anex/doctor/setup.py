@@ -12,8 +12,10 @@ from django.core import checks, mail
 from django.core.mail.backends.smtp import EmailBackend
 from django.http.request import validate_host
 
+from accounts import second_factor
 from anex.core import tracing
 from anex.doctor.findings import Finding, broken, ok, warning
+from jobs.services import messages
 
 _PATIENCE_S: Final = 5.0
 _EXAMPLE: Final = "development-only-key"
@@ -43,6 +45,13 @@ def secrets() -> Iterator[Finding]:
         yield broken("payments", "the page on which no money moves is open", remedy)
     elif is_production() and settings.ANEX_STRIPE_SECRET_KEY.startswith("sk_test_"):
         yield warning("payments", "Stripe's key is one for tests", "Set the live key in ANEX_STRIPE_SECRET_KEY.")
+
+
+def sealed() -> Iterator[Finding]:
+    """Whether SECRET_KEY opens what is kept in the database."""
+    if not messages.can_be_signed() or not second_factor.can_be_opened():
+        told = "it does not open what the database holds: webhooks fail, and second factors"
+        yield broken("secret key", told, "Set the SECRET_KEY of before, or name it in SECRET_KEY_FALLBACKS.")
 
 
 def hosts() -> Iterator[Finding]:

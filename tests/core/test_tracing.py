@@ -1,6 +1,7 @@
 """Traces by themselves: nothing of OpenTelemetry unless a collector is named, and then what its variables say."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,20 @@ def test_what_is_not_sampled_is_not_told_and_says_so_to_those_who_go_on() -> Non
 
 def test_a_collector_that_is_away_keeps_no_process_from_its_end() -> None:
     assert len(told(SPANS, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9", OTEL_EXPORTER_OTLP_TIMEOUT="1")) == 5
+
+
+def test_a_collector_that_never_answers_keeps_no_process_from_its_end() -> None:
+    end = "tracing._tracer._tracer.span_processor.shutdown()\nprint(time.monotonic() - began < 15)"
+    timed = f"import time\nfrom anex.core import spans\nspans.END_S = 0.2\n{SPANS}began = time.monotonic()\n{end}"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        named = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        assert told(timed, OTEL_EXPORTER_OTLP_ENDPOINT=named, OTEL_EXPORTER_OTLP_TIMEOUT="600")[-1] == "True"
+
+
+def test_of_an_answer_of_the_collector_that_never_ends_nothing_is_read() -> None:
+    with collecting(endless=True) as collector:
+        told(SPANS, **collector.environment, OTEL_BSP_MAX_EXPORT_BATCH_SIZE="1")
+        assert len(collector.spans) == 5
 
 
 def test_traces_that_cannot_be_told_are_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,19 +1,25 @@
 """Holds that nobody settled: of killed processes, of requests past their end, of admissions a crash lost."""
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
+from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.db.models import F
 
 from accounts.models import Organization
 from anex.core import clock
 from anex.core.actors import system
+from anex.core.errors import Unavailable
+from billing import requests
 from billing.models import Account, Hold, UsageRecord
 from billing.selectors import balances
 from billing.services import corrections, lost_requests
+from realtime.database import Away
 from tests.realtime.tills import (
     CENT,
     USED,
@@ -102,6 +108,39 @@ def test_hold_ends_by_itself_although_its_process_lives(key):
 
     with_till(scene)
     assert UsageRecord.objects.get().status == "answered"
+    check_books(Organization.objects.get())
+
+
+def test_admission_that_is_done_after_it_was_given_up_holds_nothing_for_long(key, monkeypatch, caplog):
+    late = []
+
+    async def scene(till):
+        ask = till._database.ask
+
+        async def give_up(statement, values):
+            if statement != requests.ADMIT:
+                return await ask(statement, values)
+            late.append(values)
+            raise Away("OperationalError", sent=True)
+
+        with monkeypatch.context() as away:
+            away.setattr(till._database, "ask", give_up)
+            with pytest.raises(Unavailable):
+                await admit(till, key)
+        while till._writer._unacknowledged:
+            await asyncio.sleep(0.01)
+        # It was on its way, or waited for a lock.
+        await ask(requests.ADMIT, late[0])
+        # This one is known, and the other too young to be unknown.
+        with await admit(till, key) as meter:
+            await till._holder.end_unknown()
+            await in_django(Hold.objects.update, placed_at=F("placed_at") - timedelta(seconds=31))
+            await till._holder.end_unknown()
+            meter.report(USED)
+
+    with_till(scene)
+    assert sorted(UsageRecord.objects.values_list("status", "amount_nano")) == [("answered", 2 * CENT), ("left", 0)]
+    assert caplog.text.count("after it was given up") == 1
     check_books(Organization.objects.get())
 
 

@@ -89,6 +89,7 @@ def test_e_mails_can_be_written_as_files(settings: str, slashes: str, tmp_path: 
 def test_production_refuses_a_short_secret() -> None:
     done = manage("production", "check", **PRODUCTION | {"SECRET_KEY": "short"})
     assert "SECRET_KEY must have at least 50 characters." in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_secret_may_be_a_file_which_comes_before_the_variable(tmp_path: Path) -> None:

@@ -228,3 +228,18 @@ def test_a_scheduler_that_has_stopped_and_jobs_without_a_server_are_broken(acme:
 def test_an_address_that_is_not_answered_to_is_broken(settings) -> None:
     settings.ALLOWED_HOSTS, settings.ANEX_PUBLIC_URL = ["anex.example"], "https://other.example"
     assert [each.remedy for each in setup.hosts()] == ["Add it to ALLOWED_HOSTS."]
+
+
+@pytest.mark.parametrize(
+    ("region", "other", "is_well"),
+    [
+        ("world", "", True),
+        ("world", "https://api-eu.anex.example", True),
+        ("world", "https://anex.example/", False),
+        ("eu", "", False),
+    ],
+)
+def test_the_other_region_has_an_address_of_its_own(settings, region: str, other: str, is_well: bool) -> None:
+    settings.ALLOWED_HOSTS, settings.ANEX_PUBLIC_URL = ["anex.example"], "https://anex.example"
+    settings.ANEX_REGION, settings.ANEX_OTHER_REGION_URL = region, other
+    assert {each.state for each in setup.hosts()} == ({"ok"} if is_well else {"ok", "broken"})

@@ -257,11 +257,8 @@ LOGGING: dict[str, Any] = {
     "filters": {"clients": {"()": "anex.core.logging.ClientsFaults"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["clients"]}},
     "root": {"handlers": ["console"], "level": env.str("ANEX_LOG_LEVEL", default="INFO")},
-    # uvicorn has handlers of its own by the time settings are read; its lines go through ours instead, but for those
-    # that tell of each request and socket with its query.
+    # uvicorn tells of each request and socket with its query.
     "loggers": {
-        "uvicorn": {"handlers": [], "propagate": True},
-        "uvicorn.error": {"handlers": [], "propagate": True},
         "uvicorn.access": {"handlers": [], "propagate": False},
         "uvicorn.sockets": {"level": "WARNING"},
     },

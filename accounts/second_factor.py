@@ -33,3 +33,9 @@ def is_set_up(user: User) -> bool:
 def is_confirmed(request: HttpRequest, user: User) -> bool:
     """Whether this session passed a second factor of the person, or a passkey."""
     return any(record.get("method") == "mfa" for record in get_authentication_records(request, user))
+
+
+def can_be_opened() -> bool:
+    """Whether this process's SECRET_KEY opens the newest authenticator app; where there is none it does."""
+    newest = Authenticator.objects.filter(type=Authenticator.Type.TOTP).order_by("created_at").last()
+    return newest is None or sealing.can_open(newest.data["secret"], purpose=_PURPOSE)

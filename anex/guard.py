@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Iterable
 from typing import Any, Final
 
 import orjson
+from csp.utils import build_policy
 from django.conf import settings
 
 from anex import refusals
@@ -124,7 +125,7 @@ class Bounded:
         await self._app(scope, _first(body, receive), send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes:
-        too_large = TooLarge(f"The body is too large: at most {self._most_bytes} bytes are taken here.")
+        too_large = TooLarge(f"The body is too large: at most {self._most_bytes:,} bytes are taken here.")
         if any(_exceeds(value, self._most_bytes) for name, value in scope["headers"] if name == b"content-length"):
             raise too_large
         body = bytearray()
@@ -146,9 +147,15 @@ class Bounded:
 async def answer(scope: Scope, send: Send, error: AnexError, more: Headers | None = None) -> None:
     """Refuse a request in the form of its surface."""
     told = refusals.in_json(scope["path"], error)
-    body = error.message.encode() if told is None else orjson.dumps(told)
-    kind = b"text/plain; charset=utf-8" if told is None else b"application/json"
-    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *(more or [])]
+    headers = more or []
+    if told is not None:
+        kind, body = b"application/json", orjson.dumps(told)
+    elif any(name == b"accept" and b"text/html" in value for name, value in scope["headers"]):
+        kind, body = b"text/html; charset=utf-8", refusals.page(error).encode()
+        headers = [*headers, (_CSP, build_policy().encode())]
+    else:
+        kind, body = b"text/plain; charset=utf-8", error.message.encode()
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *headers]
     await send({"type": "http.response.start", "status": error.status, "headers": headers})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 

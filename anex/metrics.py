@@ -1,6 +1,6 @@
 """`/metrics` in Prometheus' text format: requests as their processes counted them, everything else as Postgres has it.
 
-docs/observability.md says what each figure is for; deploy/alerts.yaml asks for some of them.
+docs/observability.md says what each figure is for; deploy/prometheus/alerts.yaml asks for some of them.
 """
 
 import hmac

@@ -43,6 +43,11 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return _in_json(request, told) or _failed(500)
 
 
+def page(error: AnexError) -> str:
+    """What a person reads of a request that was refused before it was read."""
+    return loader.render_to_string("400.html", {"told": error.message})
+
+
 def _failed(status: int) -> HttpResponse:
     """The page, without whatever may have failed."""
     return HttpResponse(loader.render_to_string("500.html"), status=status)

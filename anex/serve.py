@@ -79,7 +79,6 @@ def main() -> None:
     parser.add_argument(
         "--drain-seconds", type=float, default=600, help="how long answers under way may take at the end"
     )
-    parser.add_argument("--log-level", default="info")
     asked = parser.parse_args()
     patience.choose(patience.WEB)
     config = uvicorn.Config(
@@ -93,8 +92,8 @@ def main() -> None:
         ws_per_message_deflate=False,
         loop="uvloop",
         lifespan="on",
-        log_level=asked.log_level,
-        # Every request leaves a line of ours (anex/observed.py).
+        # Lines are written as the settings say; every request leaves one of ours (anex/observed.py).
+        log_config=None,
         access_log=False,
         timeout_keep_alive=KEEP_ALIVE_S,
         # By then it has had `drain_s`.

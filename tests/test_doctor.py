@@ -1,13 +1,20 @@
 """`manage.py doctor`: what is well, what is not, and what to do about it."""
 
 import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
 
+import psycopg
 import pytest
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.core.management import call_command
-from django.db import connection
+from django.db import OperationalError, connection
 
 from accounts.models import Organization
 from anex.core import clock, swept
@@ -15,7 +22,8 @@ from anex.core.actors import system
 from anex.doctor import models, services, setup
 from inference.backends import registry
 from jobs.models import Worker
-from tests.factories import grant_credits, make_organization
+from tests.console.scenes import endpoint
+from tests.factories import grant_credits, make_organization, make_user
 from tests.jobs.api import stages
 from tests.otlp import collecting
 
@@ -62,9 +70,13 @@ def test_what_works_is_well_and_a_server_nobody_answers_at_is_named(scripted: st
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_models_without_catalogue_or_key_and_missing_workers_are_told(db: None, tmp_path: Path, settings) -> None:
-    settings.ANEX_STORAGE_DIR = tmp_path
-    for model_id, credential in (("unheard-of", ""), ("scripted", "NO_SUCH_KEY")):
+def test_models_without_catalogue_or_key_and_missing_workers_are_told(
+    db: None, tmp_path: Path, settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.ANEX_STORAGE_DIR = tmp_path / "objects"
+    (tmp_path / "key").write_text("sk-of-a-server")
+    monkeypatch.setenv("KEY_IN_A_FILE_FILE", str(tmp_path / "key"))
+    for model_id, credential in (("unheard-of", ""), ("scripted", "NO_SUCH_KEY"), ("filed", "KEY_IN_A_FILE")):
         url = f"http://127.0.0.1:9/{model_id}/v1"
         names = {"served_name": "m", "credential_env": credential}
         registry.configure(model_id=model_id, base_url=url, actor=system("test"), **names)
@@ -72,6 +84,7 @@ def test_models_without_catalogue_or_key_and_missing_workers_are_told(db: None, 
     assert "celery" in found["workers"][0]["remedy"]
     assert (found["scheduler"][0]["state"], found["scheduler"][0]["told"]) == ("broken", "no sweep ever ran")
     assert any("NO_SUCH_KEY" in each["remedy"] for each in found["model servers"])
+    assert [each for each in found["model servers"] if "KEY_IN_A_FILE" in each["remedy"]] == []
     assert any("unheard-of" in each["told"] and each["state"] == "broken" for each in found["prices"])
 
 
@@ -85,7 +98,90 @@ def test_services_that_are_away_are_broken_and_hide_no_other(
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", unused_tcp_port
     found = [*services.broker(), *services.store(), *setup.e_mail()]
     assert [(each.about, each.state) for each in found] == [(a, "broken") for a in ("broker", "store", "mail")]
+    assert "Not a directory" in found[1].told
     assert "s3cret" not in repr(found)
+
+
+def test_root_leaves_no_files_in_the_folder_of_another_user(
+    settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.ANEX_STORAGE_DIR = tmp_path
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr(Path, "stat", lambda self, **_: os.stat_result((0o40755, 0, 0, 1, 999, *[0] * 5)))
+    assert [(each.state, each.remedy) for each in services.store()] == [
+        ("warning", "Run this as the user of the processes.")
+    ]
+    assert list(Path(tmp_path).iterdir()) == []
+
+
+def test_postgres_own_words_are_told_and_no_password(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        try:
+            psycopg.connect(f"postgresql://ada:s3cret@127.0.0.1:{unused_tcp_port}/anex")
+        except psycopg.Error as error:
+            raise OperationalError(str(error)) from error
+
+    monkeypatch.setattr(services.connection, "cursor", refuse)
+    [found] = services.database()
+    assert "Connection refused" in found.told
+    assert "s3cret" not in repr(found)
+
+
+@pytest.mark.django_db
+def test_a_secret_key_that_opens_nothing_is_broken(acme: Organization, settings) -> None:
+    endpoint(acme)
+    TOTP.activate(make_user("ada"), generate_totp_secret())
+    assert list(setup.sealed()) == []
+    former, settings.SECRET_KEY = settings.SECRET_KEY, "another" * 10
+    assert [(each.about, each.state) for each in setup.sealed()] == [("secret key", "broken")]
+    settings.SECRET_KEY_FALLBACKS = [former]
+    assert list(setup.sealed()) == []
+
+
+@pytest.mark.django_db
+def test_a_model_server_that_refuses_the_key_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    with locked("right") as url:
+        monkeypatch.setenv("RIGHT", "right")
+        monkeypatch.setenv("WRONG", "wrong")
+        for model_id, name in (("scripted", ""), ("minilm-l6-v2", "WRONG"), ("minilm-decide", "RIGHT")):
+            names = {"served_name": "m", "credential_env": name}
+            registry.configure(model_id=model_id, base_url=url, actor=system("test"), **names)
+        found = {
+            each.told.removeprefix(each.told.split()[0] + f" at {url} "): each.state for each in models.model_servers()
+        }
+    assert found == {
+        "is well and refuses requests without a key": "broken",
+        "is well and refuses the key it is sent": "broken",
+        "is well": "ok",
+    }
+
+
+@contextmanager
+def locked(key: str) -> Iterator[str]:
+    """A model server whose `/health` is open and whose other paths want a key, as vLLM's and llama.cpp's do."""
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.answer(200)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.answer(400 if self.headers["Authorization"] == f"Bearer {key}" else 401)
+
+        def answer(self, status: int) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+        thread.join()
 
 
 def test_a_server_that_notices_late_that_a_host_is_gone_is_told() -> None:
@@ -132,3 +228,18 @@ def test_a_scheduler_that_has_stopped_and_jobs_without_a_server_are_broken(acme:
 def test_an_address_that_is_not_answered_to_is_broken(settings) -> None:
     settings.ALLOWED_HOSTS, settings.ANEX_PUBLIC_URL = ["anex.example"], "https://other.example"
     assert [each.remedy for each in setup.hosts()] == ["Add it to ALLOWED_HOSTS."]
+
+
+@pytest.mark.parametrize(
+    ("region", "other", "is_well"),
+    [
+        ("world", "", True),
+        ("world", "https://api-eu.anex.example", True),
+        ("world", "https://anex.example/", False),
+        ("eu", "", False),
+    ],
+)
+def test_the_other_region_has_an_address_of_its_own(settings, region: str, other: str, is_well: bool) -> None:
+    settings.ALLOWED_HOSTS, settings.ANEX_PUBLIC_URL = ["anex.example"], "https://anex.example"
+    settings.ANEX_REGION, settings.ANEX_OTHER_REGION_URL = region, other
+    assert {each.state for each in setup.hosts()} == ({"ok"} if is_well else {"ok", "broken"})

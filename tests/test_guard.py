@@ -96,6 +96,17 @@ async def test_a_body_reaches_django_whole_or_not_at_all():
     assert len(handler.bodies) == 1
 
 
+async def test_people_are_refused_with_a_page_that_loads_its_styles():
+    headers = [(b"content-length", str(MOST_BODY + 1).encode()), (b"accept", b"text/html,*/*;q=0.8")]
+    answer = await ask(Guard(Bounded(Handler())), headers=headers)
+    assert (answer["status"], answer["headers"][b"content-type"]) == (413, b"text/html; charset=utf-8")
+    assert b"at most 2,097,152 bytes are taken" in answer["body"]
+    assert b"default-src 'self'" in answer["headers"][b"content-security-policy"]
+    assert (await ask(Bounded(Handler()), "/v1/files", headers=headers))["headers"][
+        b"content-type"
+    ] == b"application/json"
+
+
 async def test_a_client_that_keeps_its_body_to_itself_is_told_and_one_that_goes_is_not():
     handler = Handler()
     bounded = Bounded(handler, patience_s=0.05)

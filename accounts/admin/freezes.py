@@ -1,5 +1,7 @@
 """The switch of each API, and the console's notices, for staff."""
 
+from typing import Final
+
 from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
@@ -22,6 +24,16 @@ class NoticeForm(ReasonForm):
     field_order = ("text", "reason")
 
 
+# What is refused while a surface is frozen (docs/upgrade.md has all of it).
+_REFUSED: Final = {
+    "batch": "The batch API, files and batches of /v1 and whatever changes jobs in the console are refused, but for an "
+    "input's status and results,",
+    "realtime": "Requests to models and the playground are refused, lists of models are not,",
+    "uploads": "Whatever takes a file or a URL in is refused, on every surface,",
+    "console": "What changes something on the console's pages is refused, but for signing in and one's own account,",
+}
+
+
 @admin.register(Freeze)
 class FreezeAdmin(ReadOnlyAdmin):
     """The switch of each API."""
@@ -41,9 +53,8 @@ class FreezeAdmin(ReadOnlyAdmin):
             request,
             object_id,
             title="Freeze",
-            explanation="Its calls are answered with 503 from the next second on, but for an input's status and "
-            "results; where only uploads are frozen, just what takes a file in; where it is the console, what changes "
-            "something on its pages. Jobs go on running. Clients and people in the console are told the reason.",
+            explanation=f"{_REFUSED.get(object_id, 'Its calls')} from the next second on, in both regions: 503 with "
+            "the reason, which clients and people in the console are told. Jobs go on running.",
             change=lambda row, actor, reason: freezes.switch(surface=row.pk, frozen=True, actor=actor, reason=reason),
         )
 

@@ -8,7 +8,7 @@ from anex.core.errors import Unavailable
 RETRY_S = 60
 # Before and after the reason.
 _SENTENCES: Final = {
-    "batch": ("The API is frozen for maintenance", "Jobs go on running and results can be downloaded"),
+    "batch": ("The batch API is frozen for maintenance", "Jobs go on running and results can be downloaded"),
     "realtime": ("The realtime API is frozen for maintenance", ""),
     "uploads": ("Taking in files is frozen for maintenance", "All else goes on"),
     "console": ("The console is frozen for maintenance", "Its pages can be read, and programs and jobs go on"),
@@ -25,11 +25,6 @@ def reason(surface: str) -> str | None:
     return Freeze.objects.filter(pk=surface, frozen_at__isnull=False).values_list("reason", flat=True).first()
 
 
-def is_frozen(surface: str) -> bool:
-    """Whether staff has frozen the surface."""
-    return reason(surface) is not None
-
-
 def require_open(surface: str) -> None:
     """Unavailable (503, code `frozen`; reference 003, FrozenError) while the surface is frozen."""
     if (why := reason(surface)) is not None:
@@ -44,6 +39,6 @@ def refusal(surface: str) -> Unavailable:
 def frozen(surface: str, why: str) -> Unavailable:
     """The 503 of a surface that is frozen for a reason."""
     begins, goes_on = _SENTENCES[surface]
-    head = f"{begins}: {why.rstrip('. ')}." if why else f"{begins}."
+    head = f"{begins}: {why}." if why else f"{begins}."
     tail = f"{goes_on}; send this again later." if goes_on else "Send this again later."
     return Unavailable(f"{head} {tail}", code="frozen", retry_after=RETRY_S)

@@ -26,7 +26,7 @@ def switch(*, surface: str, frozen: bool, actor: Actor, reason: str) -> None:
     if (row.frozen_at is not None) is frozen:
         raise Conflict(f"The surface {surface} is {'frozen' if frozen else 'open'} already.")
     row.frozen_at = clock.now() if frozen else None
-    row.reason = " ".join(reason.split())[:500] if frozen else ""
+    row.reason = " ".join(reason.split())[:500].rstrip(". ") if frozen else ""
     row.save(update_fields=["frozen_at", "reason"])
     action = f"surface.{'freeze' if frozen else 'open'}"
     audit.record(organization_id=None, actor=actor, action=action, target=surface, reason=reason)

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 
-from cryptography.fernet import Fernet, MultiFernet
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 
 
@@ -15,6 +15,15 @@ def seal(text: str, *, purpose: str) -> str:
 def unseal(sealed: str, *, purpose: str) -> str:
     """The secret again; keys of SECRET_KEY_FALLBACKS still open it. Raises cryptography's InvalidToken."""
     return unseal_bytes(sealed.encode(), purpose=purpose).decode()
+
+
+def can_open(sealed: str, *, purpose: str) -> bool:
+    """Whether `unseal` would."""
+    try:
+        unseal(sealed, purpose=purpose)
+    except InvalidToken:
+        return False
+    return True
 
 
 def seal_bytes(data: bytes, *, purpose: str) -> bytes:

@@ -49,6 +49,10 @@ class Screen:
         """Why the demo ended before its end."""
         self.console.print(f"\n[red bold]Stopped:[/] {escape(sentence)}", soft_wrap=True)
 
+    def skipped(self, sentence: str) -> None:
+        """Why no job could be shown; everything runs on."""
+        self.console.print(f"\n[yellow bold]No job is shown:[/] {escape(sentence)}", soft_wrap=True)
+
     def waiting(self, text: str) -> AbstractContextManager[object]:
         """A spinner while something takes its time."""
         return self.console.status(f"[dim]{text}[/]") if self.console.is_terminal else contextmanager(_nothing)()
@@ -154,7 +158,7 @@ class Screen:
     def invitation(
         self, *, url: str, email: str, password: str, key: str, job_id: str, model_id: str, state: Path
     ) -> None:
-        """Where a person goes from here."""
+        """Where a person goes from here; `job_id` is empty where no job was shown."""
         table = Table.grid(padding=(0, 2))
         table.add_column(style="cyan", no_wrap=True)
         table.add_column(overflow="fold")
@@ -167,7 +171,9 @@ class Screen:
         self.console.print(Panel(table, title="It is yours to try", title_align="left", border_style="green"))
         self.heading("With curl")
         self.console.print(
-            f"curl -H 'Authorization: Bearer {key}' {url}/batch/v1/jobs/{job_id}", soft_wrap=True, markup=False
+            f"curl -H 'Authorization: Bearer {key}' {url}/batch/v1/jobs{job_id and '/' + job_id}",
+            soft_wrap=True,
+            markup=False,
         )
         self.heading("With the command anex")
         self.console.print(

@@ -196,7 +196,7 @@ def _standing(entry: Entry) -> str:
     if entry.is_offered:
         return " It is on offer here."
     if entry.off_reason:
-        return " It is switched off: " + _MARKUP.sub(r"\\\g<0>", entry.off_reason)
+        return " It is switched off: " + _MARKUP.sub(r"\\\g<0>", entry.off_reason) + "."
     return " It is not on offer here now: " + (
         "no price is known." if entry.card is None else "no server of it answers."
     )

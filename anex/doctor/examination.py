@@ -19,6 +19,7 @@ _WITHOUT_DATABASE: Final[tuple[tuple[str, Check], ...]] = (
     ("traces", setup.traces),
 )
 _WITH_TABLES: Final[tuple[tuple[str, Check], ...]] = (
+    ("secret key", setup.sealed),
     ("workers", models.workers),
     ("scheduler", models.scheduler),
     ("model servers", models.model_servers),

@@ -1,8 +1,8 @@
 """What sells: workers, model servers, prices."""
 
 import asyncio
-import os
 from collections.abc import Iterator
+from typing import Literal
 
 from django.conf import settings
 
@@ -34,7 +34,7 @@ def scheduler() -> Iterator[Finding]:
     """Whether sweeps run: what time alone ends, alerts, money that dead processes left."""
     at, start = swept.last(settings.ANEX_REGION), "Start it: celery -A anex beat; and a worker of the queue batch"
     if at is None:
-        yield broken("scheduler", "no sweep ever ran", start)
+        yield broken("scheduler", "no sweep ever ran", f"{start}. The first one comes within a minute.")
     elif (ago_s := (clock.now() - at).total_seconds()) > swept.LATE_S:
         yield broken("scheduler", f"the last sweep ran {ago_s / 60:.0f} minutes ago", start)
     else:
@@ -62,7 +62,7 @@ def model_servers() -> Iterator[Finding]:
     if not rows:
         yield warning("model servers", "there is none", "Name one: python manage.py backends set MODEL URL")
     for row in rows:
-        if row.credential_env and not os.environ.get(row.credential_env):
+        if row.credential_env and not registry.key_in(row.credential_env):
             remedy = f"Set {row.credential_env} in the environment of web and worker processes."
             yield broken("model servers", f"{row.model_id} at {row.base_url}: its key is not set", remedy)
     if silent := registry.count_silent(settings.ANEX_REGION):
@@ -73,6 +73,9 @@ def model_servers() -> Iterator[Finding]:
         place = f"{server.model_id} at {server.base_url}"
         if state == "well":
             yield ok("model servers", f"{place} is well")
+        elif state == "locked":
+            remedy = "Give it its key: backends set MODEL URL --credential-env NAME, and NAME in every process."
+            yield broken("model servers", f"{place} is well and refuses {_key(server)}", remedy)
         else:
             yield broken("model servers", f"{place} is {state}", "See its log; check that this host may reach it.")
 
@@ -90,7 +93,16 @@ def prices() -> Iterator[Finding]:
             yield ok("prices", f"{model_id} has a price")
 
 
-async def _looked(servers: list[Server]) -> list[tuple[Server, Health]]:
+async def _looked(servers: list[Server]) -> list[tuple[Server, Health | Literal["locked"]]]:
     async with Client() as client:
-        states = await asyncio.gather(*(health.look(client, server) for server in servers))
+        states = await asyncio.gather(*(_state(client, server) for server in servers))
     return list(zip(servers, states, strict=True))
+
+
+async def _state(client: Client, server: Server) -> Health | Literal["locked"]:
+    state = await health.look(client, server)
+    return "locked" if state == "well" and not await health.takes_key(client, server) else state
+
+
+def _key(server: Server) -> str:
+    return "the key it is sent" if server.api_key else "requests without a key"

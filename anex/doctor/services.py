@@ -1,5 +1,6 @@
 """What an installation runs on: Postgres, the broker, the store, the disk."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from datetime import datetime
@@ -39,7 +40,7 @@ def database() -> Iterator[Finding]:
             cursor.execute(_NOTICES)
             ((gone_s,),) = cursor.fetchall()
     except Error as error:
-        told = f"Postgres does not answer: {type(error).__name__}"
+        told = f"Postgres does not answer: {_why(error)}"
         yield broken("database", told, "Check DATABASE_URL, that the server runs, and that this host may reach it.")
         return
     told = f"Postgres {version // 10_000} answers in {(clock.monotonic() - began) * 1000:.0f} ms"
@@ -50,6 +51,12 @@ def database() -> Iterator[Finding]:
     yield from locks(gone_s)
     yield _clock(there)
     yield from _migrations()
+
+
+def _why(error: Error) -> str:
+    """The server's or the network's own words, which name host, user and database; of anything else its kind."""
+    said = str(error).partition("\n")[0].removeprefix("connection failed: ")
+    return said if said.startswith(("connection to server", "failed to resolve host")) else type(error).__name__
 
 
 def locks(gone_s: int) -> Iterator[Finding]:
@@ -116,6 +123,10 @@ def store() -> Iterator[Finding]:
     """Whether an object can be written, read, listed and deleted in the store of this region."""
     key, data = f"doctor/{uuid4().hex}", b"doctor"
     where = "the bucket" if settings.ANEX_S3_BUCKET else "the local folder"
+    if not settings.ANEX_S3_BUCKET and _is_foreign(Path(settings.ANEX_STORAGE_DIR)):
+        told = "root looks at a folder of another user: what that user may do in it was not tried"
+        yield warning("store", told, "Run this as the user of the processes.")
+        return
     try:
         kept = storage.store(settings.ANEX_REGION)
         kept.put(key, data)
@@ -128,12 +139,18 @@ def store() -> Iterator[Finding]:
         remedy = "Check ANEX_S3_BUCKET, its endpoint and credentials: they must write, read, list and delete."
         if not settings.ANEX_S3_BUCKET:
             remedy = "Let the processes' user write into ANEX_STORAGE_DIR."
-        yield broken("store", f"{where} refuses: {type(error).__name__}", remedy)
+        why = error.message if isinstance(error, AnexError) else type(error).__name__
+        yield broken("store", f"{where} fails: {why}", remedy)
         return
     if same and gone:
         yield ok("store", f"{where} of {settings.ANEX_REGION} writes, reads, lists and deletes")
     else:
         yield broken("store", f"{where} does not give back what it took", "Use one that is consistent after writes.")
+
+
+def _is_foreign(folder: Path) -> bool:
+    """Whether root would leave files there that its owner could not write to."""
+    return os.geteuid() == 0 and folder.exists() and folder.stat().st_uid != 0
 
 
 def disk() -> Iterator[Finding]:

@@ -12,8 +12,10 @@ from django.core import checks, mail
 from django.core.mail.backends.smtp import EmailBackend
 from django.http.request import validate_host
 
+from accounts import second_factor
 from anex.core import tracing
 from anex.doctor.findings import Finding, broken, ok, warning
+from jobs.services import messages
 
 _PATIENCE_S: Final = 5.0
 _EXAMPLE: Final = "development-only-key"
@@ -45,8 +47,15 @@ def secrets() -> Iterator[Finding]:
         yield warning("payments", "Stripe's key is one for tests", "Set the live key in ANEX_STRIPE_SECRET_KEY.")
 
 
+def sealed() -> Iterator[Finding]:
+    """Whether SECRET_KEY opens what is kept in the database."""
+    if not messages.can_be_signed() or not second_factor.can_be_opened():
+        told = "it does not open what the database holds: webhooks fail, and second factors"
+        yield broken("secret key", told, "Set the SECRET_KEY of before, or name it in SECRET_KEY_FALLBACKS.")
+
+
 def hosts() -> Iterator[Finding]:
-    """Whether this installation answers to the address it tells."""
+    """Whether this installation answers to the address it tells, and knows that of the other region."""
     address = urlsplit(settings.ANEX_PUBLIC_URL)
     if not address.hostname or address.scheme not in ("http", "https"):
         yield broken("hosts", "ANEX_PUBLIC_URL is no address", "Set it like https://anex.example.")
@@ -56,6 +65,12 @@ def hosts() -> Iterator[Finding]:
         yield broken("hosts", "ANEX_PUBLIC_URL is not encrypted", "Set an https address.")
     else:
         yield ok("hosts", f"{settings.ANEX_PUBLIC_URL} is answered to")
+    other = urlsplit(settings.ANEX_OTHER_REGION_URL)
+    remedy = "Set ANEX_OTHER_REGION_URL to the address of the other region's API (docs/regions.md)."
+    if other.netloc and other.netloc == address.netloc:
+        yield broken("hosts", "requests for the other region are sent back to this one", remedy)
+    elif settings.ANEX_REGION == "eu" and not other.netloc:
+        yield broken("hosts", "requests for the other region are answered 503", remedy)
 
 
 def e_mail() -> Iterator[Finding]:

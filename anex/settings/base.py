@@ -44,10 +44,11 @@ MIDDLEWARE = [
     "anex.refusals.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "anex.compression.PageCompression",
+    # Before whatever may answer with a page, which loads its styles.
+    "csp.middleware.CSPMiddleware",
     "anex.refusals.NulMiddleware",
     "anex.refusals.DatabaseAwayMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -256,11 +257,8 @@ LOGGING: dict[str, Any] = {
     "filters": {"clients": {"()": "anex.core.logging.ClientsFaults"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["clients"]}},
     "root": {"handlers": ["console"], "level": env.str("ANEX_LOG_LEVEL", default="INFO")},
-    # uvicorn has handlers of its own by the time settings are read; its lines go through ours instead, but for those
-    # that tell of each request and socket with its query.
+    # uvicorn tells of each request and socket with its query.
     "loggers": {
-        "uvicorn": {"handlers": [], "propagate": True},
-        "uvicorn.error": {"handlers": [], "propagate": True},
         "uvicorn.access": {"handlers": [], "propagate": False},
         "uvicorn.sockets": {"level": "WARNING"},
     },

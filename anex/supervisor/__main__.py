@@ -77,7 +77,7 @@ async def _run(state: State, screen: Screen, *, port: int, once: bool, rows: int
     supervisor.catch_signals()
     platform = Platform(state, supervisor, port=port)
     try:
-        shown = await supervisor.until_ended(_show(platform, screen, rows))
+        shown = await supervisor.until_ended(_show(platform, screen, rows, once=once))
         if shown and not once:
             screen.staying()
             await supervisor.ended.wait()
@@ -91,7 +91,7 @@ async def _run(state: State, screen: Screen, *, port: int, once: bool, rows: int
     return 0 if shown else _INTERRUPTED
 
 
-async def _show(platform: Platform, screen: Screen, rows: int) -> bool:
+async def _show(platform: Platform, screen: Screen, rows: int, *, once: bool) -> bool:
     since = monotonic()
     screen.heading("Anex")
     with screen.waiting("starting the database, the queue and the model servers"):
@@ -100,7 +100,14 @@ async def _show(platform: Platform, screen: Screen, rows: int) -> bool:
         account, _ = await together(_account(platform), platform.serve())
     screen.started(platform.url, platform.supervisor.names, monotonic() - since)
     story = Story(url=platform.url, key=account["key"], model=MODEL, embedder=EMBEDDER, decider=DECIDER, screen=screen)
-    job_id = await story.run(installed(rows))
+    job_id = ""
+    try:
+        job_id = await story.run(installed(rows))
+    except DemoError as error:
+        if once:
+            raise
+        # It may be what its owner switched off or froze, who needs it running to change that.
+        screen.skipped(str(error))
     screen.invitation(
         url=platform.url,
         email=account["email"],

@@ -88,11 +88,16 @@ class Client:
         finally:
             response.close()
 
-    async def status(self, server: Server, url: str) -> int:
-        """The status of a GET, on a connection that is not used again; its body is not read. Raises `UpstreamError`."""
+    async def status(self, server: Server, url: str, *, body: bytes | None = None) -> int:
+        """The status of a GET, or of a POST of `body`, on a connection of its own; no answer is read.
+
+        Raises `UpstreamError`.
+        """
         with _Faults(CONNECT_TIMEOUT_S):
-            async with self._session.get(
+            async with self._session.request(
+                "GET" if body is None else "POST",
                 url,
+                data=body,
                 headers=_headers(server) | {"Connection": "close"},
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=CONNECT_TIMEOUT_S),

@@ -16,6 +16,7 @@ Health = Literal["well", "ill", "silent"]
 PATIENCE_S: Final = 3.0
 _NOT_HERE: Final = 400
 _FAILED: Final = 500
+_KEY_REFUSED: Final = (401, 403)
 
 
 async def look(client: Client, server: Server, *, patience_s: float = PATIENCE_S) -> Health:
@@ -30,3 +31,16 @@ async def look(client: Client, server: Server, *, patience_s: float = PATIENCE_S
     except UpstreamError:
         return "ill"
     return "ill" if status >= _FAILED else "well"
+
+
+async def takes_key(client: Client, server: Server, *, patience_s: float = PATIENCE_S) -> bool:
+    """Whether a server that is well lets requests with its key, or without one, in; one that says nothing does.
+
+    It is sent a request for an answer that asks for nothing: `/health` and lists of models mostly need no key.
+    """
+    try:
+        async with asyncio.timeout(patience_s):
+            status = await client.status(server, f"{server.base_url}/chat/completions", body=b"{}")
+    except (TimeoutError, UpstreamError):
+        return True
+    return status not in _KEY_REFUSED

@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 Region = Literal["world", "eu"]
 LIVE_FOR = timedelta(seconds=30)
 _FRESH = Q(source=Backend.Source.CONFIGURED) | Q(seen_at__gte=Now() - LIVE_FOR, seen_at__isnull=False)
+_LONGEST_REASON = 500
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 
@@ -102,7 +103,7 @@ def off_reason(model_id: str, region: str) -> str:
 
 def switched_off(model_id: str, reason: str) -> Unavailable:
     """The 503 of a model whose servers an operator switched off."""
-    return Unavailable(f"The model '{model_id}' is switched off: {reason}", code="vendor_disabled")
+    return Unavailable(f"The model '{model_id}' is switched off: {reason}.", code="vendor_disabled")
 
 
 def every() -> list[Backend]:
@@ -201,9 +202,9 @@ def switch(
 ) -> int:
     """Switch a model's servers on or off, all or those of an address or region; returns how many. Raises NotFound.
 
-    Clients are told `off_reason`; without one the model is only away.
+    Clients are told `off_reason`, in a sentence of ours; without one the model is only away.
     """
-    told = "" if enabled else off_reason
+    told = "" if enabled else " ".join(off_reason.split())[:_LONGEST_REASON].rstrip(". ")
     changed = _named(model_id, base_url, region).update(enabled=enabled, off_reason=told)
     if not changed:
         raise NotFound(f"There is no such server of {model_id}.")
@@ -251,7 +252,8 @@ def _named(model_id: str, base_url: str, region: str) -> QuerySet[Backend]:
     return rows.filter(region=region) if region else rows
 
 
-def _key(variable: str) -> str:
+def key_in(variable: str) -> str:
+    """The key that a variable, or the file that it names, holds in this process; empty where there is none."""
     try:
         return str(variables.get(variable, ""))
     except ImproperlyConfigured:
@@ -259,7 +261,7 @@ def _key(variable: str) -> str:
 
 
 def _server(row: Backend) -> Server | None:
-    key = _key(row.credential_env)
+    key = key_in(row.credential_env)
     if row.credential_env and not key:
         logger.warning("%s is left out: %s is not set in this process", row, row.credential_env)
         return None

@@ -118,6 +118,8 @@ class Sender:
                 wait = retries.wait_before_retry(error, attempt=attempt)
                 if isinstance(error, Throttled):
                     place.throttled()
+                if isinstance(error, ServerFailed):
+                    place.failed(str(error))
                 if isinstance(error, ServerLost):
                     place.lost(reachable=error.sent)
                     in_hand = in_hand or error.sent

@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 MAX_BYTES = 128 * 1024 * 1024
 REST_SECONDS = 5.0
+TELL_SECONDS = 60.0
 # What is left of a server's rows in flight when it throttles, and how often it is taken for a new sign.
 EASED_TO = 0.7
 EASE_SECONDS = 1.0
@@ -44,6 +45,7 @@ class _Load:
     most: float = inf
     eased_at: float = -inf
     queues: bool = False
+    told_at: float = -inf
 
     def ease(self) -> None:
         if clock.monotonic() >= self.eased_at + EASE_SECONDS:
@@ -123,6 +125,13 @@ class Place:
     def throttled(self) -> None:
         """The server has more than it can do."""
         self._load.ease()
+
+    def failed(self, why: str) -> None:
+        """The server failed on a row; the log is told at times, for nobody else knows of one that refuses its key."""
+        now = clock.monotonic()
+        if now >= self._load.told_at + TELL_SECONDS:
+            self._load.told_at = now
+            log.warning("the server of %s at %s fails: %s", self.server.model_id, self.server.base_url, why)
 
     def lost(self, *, reachable: bool) -> None:
         """The server broke off; where it could not even be reached, leave it alone for a while."""

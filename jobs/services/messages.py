@@ -47,6 +47,12 @@ def render(event: WebhookEvent, endpoint: WebhookEndpoint, *, now: datetime) -> 
     return Message(endpoint.url, headers, body)
 
 
+def can_be_signed() -> bool:
+    """Whether this process's SECRET_KEY opens the secret of the newest endpoint; where there is none it does."""
+    newest = WebhookEndpoint.objects.order_by("created_at").last()
+    return newest is None or sealing.can_open(newest.sealed_secret, purpose=PURPOSE)
+
+
 def _secrets(endpoint: WebhookEndpoint, now: datetime) -> list[str]:
     sealed = [endpoint.sealed_secret]
     if endpoint.previous_expires_at and endpoint.previous_expires_at > now:

@@ -93,6 +93,12 @@ def test_no_page_carries_inline_code_or_styles_or_another_host(pages):
         assert "default-src 'self'" in answer["Content-Security-Policy"]
 
 
+def test_pages_of_requests_that_no_view_sees_load_their_styles(client):
+    for path, status in (("/?x=%00", 400), ("/%00", 404)):
+        answer = client.get(path)
+        assert (answer.status_code, "default-src 'self'" in answer["Content-Security-Policy"]) == (status, True)
+
+
 def test_every_page_has_one_heading_a_language_and_a_skip_link(pages):
     for path, answer in pages:
         html = answer.content.decode()

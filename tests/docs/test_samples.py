@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -61,7 +62,18 @@ class Place:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with Stack(tmp_path_factory.mktemp("stack"), durable=False) as stack:
         stack.run(MORE.format(port=stack.engine_port))
+        until_served(stack)
         yield Place(stack, tmp_path_factory.mktemp("pages"))
+
+
+def until_served(stack: Stack) -> None:
+    """A web process reads every two seconds which servers there are."""
+    url, told = f"http://127.0.0.1:{stack.web_port}/v1/systemone", {"Authorization": f"Bearer {stack.secret}"}
+    body, deadline = json.dumps({"model": "scripted-decide"}), time.monotonic() + 30
+    # Of a model that is known and served the body is what is wrong.
+    while send(url, "POST", body, told)[0] in (501, 503):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def samples(text: str) -> list[tuple[str, str, str]]:

@@ -56,6 +56,12 @@ class Crowd:
         self.wrong: list[str] = []
         self.jobs: dict[str, list[str]] = {}
 
+    async def is_expected(self) -> None:
+        """Until the one web process there is knows the servers of all these models."""
+        async with asyncio.timeout(60), httpx.AsyncClient(base_url=f"http://{self._address}") as client:
+            while "scripted-embed" not in (await self._ask(client, "GET", "/v1/models")).text:
+                await asyncio.sleep(0.05)
+
     async def __aenter__(self) -> Self:
         kinds: dict[str, Callable[[httpx.AsyncClient], Awaitable[None]]] = {
             "chat": self._chat,

@@ -153,6 +153,7 @@ class Restarts:
 async def play(stack: Stack, crowd: Crowd, *, webs: int, workers: int, schedulers: int = 0) -> Figures:
     """So many are replaced while the crowd asks; where schedulers are, all web processes at once in the end."""
     restarts = Restarts(stack, crowd)
+    await crowd.is_expected()
     await restarts.start_second_web()
     async with crowd:
         await crowd.has_answers(2)

@@ -70,8 +70,10 @@ def test_model_that_is_switched_off_says_why(operator, acme, submit):
     operator.add("acme-chat", tokenizer="server")
     operator.price("acme-chat")
     serve("acme-chat")
-    registry.switch(enabled=False, model_id="acme-chat", off_reason="it repeats itself", actor=system("test"))
-    assert submit("acme-chat") == (503, "The model 'acme-chat' is switched off: it repeats itself")
+    registry.switch(enabled=False, model_id="acme-chat", off_reason=" it repeats\nitself. ", actor=system("test"))
+    assert submit("acme-chat") == (503, "The model 'acme-chat' is switched off: it repeats itself.")
+    registry.switch(enabled=False, model_id="acme-chat", off_reason="long " * 200, actor=system("test"))
+    assert submit("acme-chat")[0] == 503
     registry.switch(enabled=True, model_id="acme-chat", actor=system("test"))
     assert submit("acme-chat") == (201, None)
 

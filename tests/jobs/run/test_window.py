@@ -330,3 +330,15 @@ def test_a_row_that_is_sent_again_does_not_wait_for_rows_that_wait_for_what_it_f
         assert await settled(new)
 
     run(steps())
+
+
+def test_a_server_that_fails_is_told_of_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    async def steps() -> None:
+        place = await taken(window_of(server()))
+        for _ in range(3):
+            place.failed("The model server answered 401.")
+
+    run(steps())
+    assert [record.getMessage() for record in caplog.records] == [
+        "the server of scripted at http://server-1/v1 fails: The model server answered 401."
+    ]

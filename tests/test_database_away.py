@@ -8,7 +8,10 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.services import keys
+from anex.core.actors import system
+from anex.docs import models
 from anex.refusals import OPENAI_PATHS
+from inference.backends import registry
 from tests.factories import make_key
 
 pytestmark = pytest.mark.django_db
@@ -59,6 +62,25 @@ def test_every_path_answers_503_with_a_wait(method: str, error: Exception, monke
                 else:
                     assert list(told) == ["detail"]
                 assert "db-1" not in answer.content.decode()
+
+
+def test_pages_that_need_no_sign_in_are_served_with_the_models_as_they_last_stood(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(models, "_rests_until", 0.0)
+    monkeypatch.setattr(models, "_last", models.Standing([], frozenset(), {}))
+    where = {"base_url": "http://10.0.0.5/v1", "served_name": "m", "actor": system("tests")}
+    registry.configure(model_id="scripted", **where)
+    registry.switch(enabled=False, model_id="scripted", off_reason="it repeats itself", actor=system("tests"))
+    assert "it repeats itself" in Client().get("/models/scripted").content.decode()
+
+    def away(*_: object) -> None:
+        raise OperationalError("no such host db-1")
+
+    with connection.execute_wrapper(away):
+        for path in ("/", "/docs", "/docs/errors", "/models", "/pricing", "/llms.txt", "/accounts/login/"):
+            assert (path, Client(raise_request_exception=False).get(path).status_code) == (path, 200)
+        assert "it repeats itself" in Client().get("/models/scripted").content.decode()
 
 
 def test_pages_answer_503_too() -> None:

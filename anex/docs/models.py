@@ -1,12 +1,15 @@
 """The models that anybody may read about, with what they cost and whether they answer here now."""
 
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 
+from anex.core import clock
 from anex.core.money import cents_to_nano, format_dollars
 from anex.docs import site
 from anex.docs.library import Document
@@ -15,8 +18,11 @@ from billing import price_cards
 from billing.pricing import Fees, PriceCard, Rates
 from inference import catalogue
 from inference.backends import registry
+from inference.backends.registry import Standing
 from inference.catalogue import Model
 from inference.catalogue.schema import HubWeights, PackagedWeights
+
+log = logging.getLogger(__name__)
 
 TASKS: Final = {"chat": "text", "embed": "a vector", "decide": "decisions"}
 _REASONING: Final = {
@@ -28,6 +34,13 @@ _REASONING: Final = {
 UNKNOWN: Final = "not published"
 # What Markdown would not show as it is written.
 _MARKUP: Final = re.compile(r"[\\`*_{}\[\]<>#|~!&]")
+
+
+# How long Postgres is left alone after it did not answer.
+REST_S: Final = 5.0
+
+_last: Standing = Standing([], frozenset(), {})
+_rests_until = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +69,7 @@ class Entry:
 
 def listed() -> list[Entry]:
     """Public models in the order of their tasks, those on offer first; the tests' own only where they are served."""
-    standing = registry.standing(settings.ANEX_REGION)
+    standing = _standing_now()
     served = {server.model_id for server in standing.servers}
     public = [model for model in catalogue.all_models() if model.organization is None]
     entries = [
@@ -65,6 +78,18 @@ def listed() -> list[Entry]:
     ]
     shown = [entry for entry in entries if entry.is_here or entry.off_reason or entry.model.tokenizer != "words"]
     return sorted(shown, key=lambda e: (not e.is_offered, list(TASKS).index(e.model.task), e.model.id))
+
+
+def _standing_now() -> Standing:
+    """As the registry has it; while Postgres is away as it last was, or as if no server were here."""
+    global _last, _rests_until
+    if clock.monotonic() >= _rests_until:
+        try:
+            _last = registry.standing(settings.ANEX_REGION)
+        except (InterfaceError, OperationalError) as error:
+            log.warning("the docs show how models last stood: %s", type(error).__name__)
+            _rests_until = clock.monotonic() + REST_S
+    return _last
 
 
 def get(model_id: str) -> Entry | None:

@@ -7,6 +7,7 @@ while Valkey is away each process counts for itself. docs/decisions/edge-rate-li
 import asyncio
 import logging
 import math
+from contextvars import Context
 from typing import Final
 
 from limits import RateLimitItem
@@ -95,7 +96,8 @@ class Rates:
             count = self._counts[caller] = _Count(rate, now)
         self._told.add(caller)
         if self._sharing is None or self._sharing.done():
-            self._sharing = asyncio.create_task(self._share_soon())
+            # For every caller: its lines and spans are not those of the request that happened to start it.
+            self._sharing = asyncio.create_task(self._share_soon(), context=Context())
         if wait_s := count.wait_s(now):
             return max(1, math.ceil(wait_s))
         count.unsent += 1

@@ -10,7 +10,7 @@ from django.conf import settings
 from limits import parse
 
 from anex import rates
-from anex.core import clock
+from anex.core import clock, log_ids
 from anex.rates import Rates
 
 pytestmark = pytest.mark.asyncio
@@ -112,6 +112,15 @@ async def test_a_valkey_that_hangs_holds_nobody_up(process, ada, monkeypatch, ca
         assert heard(one, ada, 5) == 4
         assert not await one.share()
     assert "for itself" in caplog.text
+
+
+async def test_what_is_told_of_all_callers_names_no_request(process, ada, monkeypatch):
+    one, found = process("redis://127.0.0.1:9/0"), asyncio.Queue()
+    monkeypatch.setattr(rates, "EVERY_S", 0)
+    monkeypatch.setattr(rates.log, "warning", lambda *_: found.put_nowait(log_ids.current()))
+    log_ids.begin(request="r")
+    heard(one, ada, 1)
+    assert await asyncio.wait_for(found.get(), 10) == {}
 
 
 async def test_who_has_gone_is_forgotten(process, ada, wait):

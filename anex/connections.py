@@ -4,6 +4,7 @@ uvicorn waits for a head without an end and keeps what has come of it, header by
 """
 
 import asyncio
+import logging
 import select
 from typing import Any, Final
 
@@ -98,6 +99,7 @@ class Page(WebSocketsSansIOProtocol):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
+        self.logger = logging.getLogger("uvicorn.sockets")
         # What HTTP answers of an ending process say; here it would undo the handshake.
         self.default_headers = [header for header in self.default_headers if header[0] != b"connection"]
 

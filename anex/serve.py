@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 
 from anex.connections import Connection, Page
-from anex.core import clock, patience
+from anex.core import clock, patience, tracing
 
 # Longer than clients keep a connection they do not use: they close it, and never send into one that is being closed.
 KEEP_ALIVE_S = 75
@@ -56,6 +56,8 @@ class Server(uvicorn.Server):
                     connection.shutdown()
             await asyncio.sleep(0.05)
         await super().shutdown(sockets)
+        # uvicorn raises its signal again, and Python's own end never comes.
+        await asyncio.to_thread(tracing.end)
 
 
 def _notify(what: str) -> None:
@@ -77,7 +79,6 @@ def main() -> None:
     parser.add_argument(
         "--drain-seconds", type=float, default=600, help="how long answers under way may take at the end"
     )
-    parser.add_argument("--log-level", default="info")
     asked = parser.parse_args()
     patience.choose(patience.WEB)
     config = uvicorn.Config(
@@ -91,8 +92,8 @@ def main() -> None:
         ws_per_message_deflate=False,
         loop="uvloop",
         lifespan="on",
-        log_level=asked.log_level,
-        # Every request leaves a line of ours (anex/observed.py).
+        # Lines are written as the settings say; every request leaves one of ours (anex/observed.py).
+        log_config=None,
         access_log=False,
         timeout_keep_alive=KEEP_ALIVE_S,
         # By then it has had `drain_s`.

@@ -23,6 +23,9 @@ from billing.models import Account, AutoTopup
 class OrganizationSearch(AutocompleteSelect):
     """Finds one by what is typed. What stands in it before that is also its name for who hears the page."""
 
+    class Media:
+        js = ("staff/search.js",)
+
     def build_attrs(self, *given: Any, **further: Any) -> dict[str, Any]:
         """With the words that stand in it while none is chosen."""
         attributes: dict[str, Any] = super().build_attrs(*given, **further)

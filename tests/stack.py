@@ -174,9 +174,7 @@ class Stack:
     def start_web(self, name: str = "web") -> subprocess.Popen[bytes]:
         """One more web process."""
         socket_ = self.listening.fileno()
-        return self.start(
-            name, ["-m", "anex.serve", "--fd", str(socket_), "--log-level", "warning"], pass_fds=(socket_,)
-        )
+        return self.start(name, ["-m", "anex.serve", "--fd", str(socket_)], pass_fds=(socket_,))
 
     def wait_for_web(self, name: str = "web", seconds: float = 120) -> None:
         """Until a web process that was started answers requests."""

@@ -184,6 +184,12 @@ def locked(key: str) -> Iterator[str]:
         thread.join()
 
 
+def test_a_server_that_notices_late_that_a_host_is_gone_is_told() -> None:
+    assert [list(services.locks(seconds)) for seconds in (0, 30)] == [[], []]
+    (found,) = services.locks(7_875)
+    assert (found.state, "131 minutes" in found.told, "tcp_keepalives_idle" in found.remedy) == ("warning", True, True)
+
+
 def test_a_collector_that_is_named_and_away_is_told(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(setup.traces()) == []
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{unused_tcp_port}")
@@ -222,3 +228,18 @@ def test_a_scheduler_that_has_stopped_and_jobs_without_a_server_are_broken(acme:
 def test_an_address_that_is_not_answered_to_is_broken(settings) -> None:
     settings.ALLOWED_HOSTS, settings.ANEX_PUBLIC_URL = ["anex.example"], "https://other.example"
     assert [each.remedy for each in setup.hosts()] == ["Add it to ALLOWED_HOSTS."]
+
+
+@pytest.mark.parametrize(
+    ("region", "other", "is_well"),
+    [
+        ("world", "", True),
+        ("world", "https://api-eu.anex.example", True),
+        ("world", "https://anex.example/", False),
+        ("eu", "", False),
+    ],
+)
+def test_the_other_region_has_an_address_of_its_own(settings, region: str, other: str, is_well: bool) -> None:
+    settings.ALLOWED_HOSTS, settings.ANEX_PUBLIC_URL = ["anex.example"], "https://anex.example"
+    settings.ANEX_REGION, settings.ANEX_OTHER_REGION_URL = region, other
+    assert {each.state for each in setup.hosts()} == ({"ok"} if is_well else {"ok", "broken"})

@@ -3,8 +3,11 @@
 import asyncio
 import json
 import logging
+import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -13,7 +16,8 @@ from anex.core import log_ids
 from anex.core.logging import JsonFormatter, RedactingFormatter
 from anex.core.threads import Threads
 from anex.observed import Observed
-from tests.factories import make_key
+from tests.factories import make_key, make_user
+from tests.web import Web
 
 log = logging.getLogger("tests.observed")
 
@@ -99,6 +103,30 @@ def test_a_request_of_a_key_tells_its_organization_and_the_job_of_its_path() -> 
         assert log_ids.current() == {"request": "r", "organization": str(key.caller.organization_id), "job": job}
     finally:
         log_ids.end()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_line_of_a_web_process_holds_a_query(tmp_path: Path) -> None:
+    person = Client()
+    person.force_login(make_user("ada"))
+    cookie = f"anex_session={person.cookies['anex_session'].value}"
+    shake = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    shake["Sec-WebSocket-Key"] = "dGhlIHNhbXBsZSBub25jZQ=="
+    web = Web(tmp_path / "log")
+    try:
+        web.wait()
+        assert web.get("/pricing?q=zebra")[0] == 200
+        with socket.create_connection(("127.0.0.1", web.port), timeout=20) as page:
+            told = {"Host": f"127.0.0.1:{web.port}", "Origin": web.url, "Cookie": cookie, **shake}
+            head = "".join(f"{name}: {value}\r\n" for name, value in told.items())
+            page.sendall(f"GET /live/jobs?job={uuid4()}&q=zebra HTTP/1.1\r\n{head}\r\n".encode())
+            told_back = page.recv(200)
+    finally:
+        web.stop()
+    log = web.log.read_text()
+    assert "GET /pricing 200" in log
+    assert "zebra" not in log, told_back
+    assert log.count("/pricing") == 1
 
 
 def test_a_line_tells_where_an_exception_came_from_and_no_text_that_may_be_a_customer_s() -> None:

@@ -95,8 +95,8 @@ def test_a_connection_that_no_other_request_finds_ends_with_its_own(
     wrapper.close()
 
 
-def test_a_command_waits_as_long_as_it_takes(relay: Relay) -> None:
-    assert patience.chosen() is patience.COMMAND
+def test_a_command_waits_as_long_as_it_takes(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "_chosen", patience.COMMAND)
     wrapper = through(relay)
     with wrapper.cursor() as cursor:
         cursor.execute("SELECT pg_sleep(0.6)")

@@ -40,7 +40,7 @@ def take(*, organization_id: UUID, burst: int | None) -> None:
 def _limiter() -> SlidingWindowCounterRateLimiter:
     storage = RedisStorage(
         settings.CELERY_BROKER_URL,
-        key_prefix="anex-burst",
+        key_prefix=f"{settings.ANEX_VALKEY_PREFIX}anex-burst",
         socket_timeout=PATIENCE_S,
         socket_connect_timeout=PATIENCE_S,
     )

@@ -14,12 +14,12 @@ from accounts.access import Member, member_page
 from accounts.forms import InvitationForm
 from accounts.models import Invitation, User
 from accounts.permissions import Action
+from accounts.selectors import freezes, memberships
 from accounts.selectors import invitations as reads
-from accounts.selectors import memberships
 from accounts.services import invitations
 from accounts.signup import INVITATION
 from accounts.views.members import list_page
-from anex.core.errors import AnexError, Conflict, Forbidden, NotFound, TooManyRequests
+from anex.core.errors import AnexError, Conflict, Forbidden, NotFound, TooManyRequests, Unavailable
 
 
 @require_http_methods(["GET", "POST"])
@@ -98,8 +98,9 @@ def _stranger(request: HttpRequest, offer: Invitation) -> HttpResponse:
 
 def _accept(request: HttpRequest, offer: Invitation, user: User) -> HttpResponse:
     try:
+        freezes.require_open("console")
         invitations.accept(invitation_id=offer.pk, user_id=user.pk)
-    except Conflict as error:
+    except (Conflict, Unavailable) as error:
         messages.error(request, error.message)
         return redirect(request.path)
     except Forbidden as error:

@@ -5,11 +5,16 @@ prometheus_client when it is imported); without it each tells its own.
 """
 
 import os
+import socket
 from functools import lru_cache
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Histogram
+from prometheus_client import CollectorRegistry, Histogram, values
 from prometheus_client.multiprocess import MultiProcessCollector
+
+if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+    # Containers that share a folder all have the same few process ids.
+    values.ValueClass = values.MultiProcessValue(lambda: f"{socket.gethostname()}-{os.getpid()}")  # type: ignore[no-untyped-call]
 
 _OWN: Final = CollectorRegistry()
 _SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)

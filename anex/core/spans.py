@@ -75,6 +75,7 @@ class Tracer:
     """Begins spans of this process."""
 
     def __init__(self, provider: TracerProvider) -> None:
+        self._provider = provider
         self._tracer = provider.get_tracer("anex")
 
     def start(self, name: str, kind: Kind, parent: str, facts: Mapping[str, Fact]) -> Live:
@@ -87,6 +88,10 @@ class Tracer:
         """The span of this task or thread."""
         span = trace.get_current_span()
         return Live(span) if span.get_span_context().is_valid else None
+
+    def end(self) -> None:
+        """Tell what is left."""
+        self._provider.shutdown()
 
 
 class _Batches(BatchSpanProcessor):

@@ -41,6 +41,8 @@ class Tracer(Protocol):
 
     def present(self) -> Live | None: ...
 
+    def end(self) -> None: ...
+
 
 _tracer: Tracer | None = None
 
@@ -93,6 +95,12 @@ def begin(service: str, *, region: str) -> None:
     except ImportError as error:
         raise RuntimeError("Traces need what is not installed: pip install -r requirements-traces.txt") from error
     _tracer = spans.tracer(service, region=region)
+
+
+def end() -> None:
+    """Tell what is left: for who ends by a signal, after which Python does nothing more. Takes seconds at most."""
+    if _tracer is not None:
+        _tracer.end()
 
 
 def is_wanted() -> bool:

@@ -21,6 +21,11 @@ from jobs import storage
 # `bit_count` of bit strings came with it.
 _OLDEST_POSTGRES: Final = 140_000
 _CLOCK_S: Final = 2.0
+# In so many seconds the server has to notice that a host is gone, whose locks it keeps until then.
+_GONE_S: Final = 120
+_NOTICES: Final = "SELECT {} + {} * {}".format(
+    *(f"current_setting('tcp_keepalives_{name}')::int" for name in ("idle", "interval", "count"))
+)
 _PATIENCE_S: Final = 5
 _LOW_SHARE, _LOW_BYTES, _FULL_BYTES = 0.1, 10 * 2**30, 2**30
 
@@ -32,6 +37,8 @@ def database() -> Iterator[Finding]:
         with connection.cursor() as cursor:
             cursor.execute("SELECT current_setting('server_version_num')::int, clock_timestamp()")
             version, there = cursor.fetchone()
+            cursor.execute(_NOTICES)
+            ((gone_s,),) = cursor.fetchall()
     except Error as error:
         told = f"Postgres does not answer: {_why(error)}"
         yield broken("database", told, "Check DATABASE_URL, that the server runs, and that this host may reach it.")
@@ -41,6 +48,7 @@ def database() -> Iterator[Finding]:
         yield broken("database", told, "Use Postgres 14 or newer.")
     else:
         yield ok("database", told)
+    yield from locks(gone_s)
     yield _clock(there)
     yield from _migrations()
 
@@ -49,6 +57,14 @@ def _why(error: Error) -> str:
     """The server's or the network's own words, which name host, user and database; of anything else its kind."""
     said = str(error).partition("\n")[0].removeprefix("connection failed: ")
     return said if said.startswith(("connection to server", "failed to resolve host")) else type(error).__name__
+
+
+def locks(gone_s: int) -> Iterator[Finding]:
+    """Whether the server notices soon that a host is gone (0: by a socket of its own host, where none can be)."""
+    if gone_s > _GONE_S:
+        told = f"Postgres keeps the locks of a host that is gone for {gone_s / 60:.0f} minutes"
+        remedy = "Set tcp_keepalives_idle=15, tcp_keepalives_interval=5 and tcp_keepalives_count=3 in postgresql.conf."
+        yield warning("locks", told, remedy)
 
 
 def _clock(there: datetime) -> Finding:

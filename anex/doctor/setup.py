@@ -55,7 +55,7 @@ def sealed() -> Iterator[Finding]:
 
 
 def hosts() -> Iterator[Finding]:
-    """Whether this installation answers to the address it tells."""
+    """Whether this installation answers to the address it tells, and knows that of the other region."""
     address = urlsplit(settings.ANEX_PUBLIC_URL)
     if not address.hostname or address.scheme not in ("http", "https"):
         yield broken("hosts", "ANEX_PUBLIC_URL is no address", "Set it like https://anex.example.")
@@ -65,6 +65,12 @@ def hosts() -> Iterator[Finding]:
         yield broken("hosts", "ANEX_PUBLIC_URL is not encrypted", "Set an https address.")
     else:
         yield ok("hosts", f"{settings.ANEX_PUBLIC_URL} is answered to")
+    other = urlsplit(settings.ANEX_OTHER_REGION_URL)
+    remedy = "Set ANEX_OTHER_REGION_URL to the address of the other region's API (docs/regions.md)."
+    if other.netloc and other.netloc == address.netloc:
+        yield broken("hosts", "requests for the other region are sent back to this one", remedy)
+    elif settings.ANEX_REGION == "eu" and not other.netloc:
+        yield broken("hosts", "requests for the other region are answered 503", remedy)
 
 
 def e_mail() -> Iterator[Finding]:

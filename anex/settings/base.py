@@ -257,6 +257,9 @@ LOGGING: dict[str, Any] = {
     "filters": {"clients": {"()": "anex.core.logging.ClientsFaults"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["clients"]}},
     "root": {"handlers": ["console"], "level": env.str("ANEX_LOG_LEVEL", default="INFO")},
-    # uvicorn has handlers of its own by the time settings are read; its lines go through ours instead.
-    "loggers": {name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.access", "uvicorn.error")},
+    # uvicorn tells of each request and socket with its query.
+    "loggers": {
+        "uvicorn.access": {"handlers": [], "propagate": False},
+        "uvicorn.sockets": {"level": "WARNING"},
+    },
 }

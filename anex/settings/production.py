@@ -1,5 +1,7 @@
 """Every value that matters comes from the environment; missing ones stop the start with their names."""
 
+import logging
+
 from django.core.exceptions import ImproperlyConfigured
 
 from anex.settings.base import *
@@ -28,6 +30,8 @@ DATABASES = {"default": database(env.db_url("DATABASE_URL"))}
 CELERY_BROKER_URL = env.str("REDIS_URL")
 
 LOGGING["handlers"]["console"]["formatter"] = "json"
+# Python's warnings are lines like any other.
+logging.captureWarnings(capture=True)
 
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")

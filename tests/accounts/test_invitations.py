@@ -8,8 +8,9 @@ from django.core import mail
 from django.test import Client
 
 from accounts.models import AuditEvent, Invitation, Membership, User
-from accounts.services import invitations, memberships
+from accounts.services import freezes, invitations, memberships
 from anex.core import clock
+from anex.core.actors import system
 from anex.core.errors import Conflict, Forbidden, TooManyRequests
 from tests.factories import PASSWORD, actor_of, add_member, make_organization, make_user
 
@@ -71,6 +72,15 @@ def test_invited_person_accepts_and_acts_for_the_organization(acme, invite):
         "invitation.create",
         "member.join",
     ]
+
+
+def test_nobody_joins_while_the_console_is_frozen(acme, invite):
+    path, joan = invite(), browser(make_user("joan"))
+    freezes.switch(surface="console", frozen=True, actor=system("tests"), reason="a migration")
+    assert "frozen for maintenance: a migration. Its pages" in joan.post(path, follow=True).content.decode()
+    assert role_of("joan@example.com") is None
+    freezes.switch(surface="console", frozen=False, actor=system("tests"), reason="done")
+    assert joan.post(path)["Location"] == "/dashboard"
 
 
 def test_new_person_signs_up_from_the_link_without_a_second_organization(acme, invite):

@@ -1,6 +1,7 @@
 """Traces by themselves: nothing of OpenTelemetry unless a collector is named, and then what its variables say."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -94,6 +95,30 @@ def test_a_collector_that_never_answers_keeps_no_process_from_its_end() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         named = f"http://127.0.0.1:{silent.getsockname()[1]}"
         assert told(timed, OTEL_EXPORTER_OTLP_ENDPOINT=named, OTEL_EXPORTER_OTLP_TIMEOUT="600")[-1] == "True"
+
+
+def test_a_web_process_that_is_told_to_end_tells_what_is_left() -> None:
+    code = """
+import os, signal, socket
+import uvicorn
+from anex import serve
+from anex.core import tracing
+tracing.begin("anex-web", region="eu")
+async def app(scope, receive, send):
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    os.kill(os.getpid(), signal.SIGTERM)
+    await receive()
+    with tracing.span("last"):
+        pass
+    await send({"type": "lifespan.shutdown.complete"})
+config = uvicorn.Config(app, lifespan="on", log_level="critical")
+serve.Server(config, drain_s=1).run([socket.create_server(("127.0.0.1", 0))])
+"""
+    with collecting() as collector:
+        environment = os.environ | collector.environment | {"OTEL_BSP_SCHEDULE_DELAY": "60000"}
+        ended = subprocess.run([sys.executable, "-c", code], cwd=BASE_DIR, env=environment, check=False, timeout=60)
+        assert (ended.returncode, [span.name for span in collector.spans]) == (-signal.SIGTERM, ["last"])
 
 
 def test_of_an_answer_of_the_collector_that_never_ends_nothing_is_read() -> None:

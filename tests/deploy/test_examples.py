@@ -122,7 +122,12 @@ def test_the_proxy_holds_nothing_back_and_names_who_asked() -> None:
     assert settings["client_max_body_size"] == "0"
     assert "X-Forwarded-For $remote_addr;" in text
     assert "X-Forwarded-Proto $scheme;" in text
-    assert "$request_uri" not in re.search(r"log_format[^;]*;", text)[0]  # type: ignore[index]
+    log_format = re.search(r"log_format[^;]*;", text)[0]  # type: ignore[index]
+    assert not re.search(r"\$(request_uri|uri|request|args|query_string)\b", log_format)
+    masked = re.search(r"^\s*~(\S+) \$page;$", text, re.MULTILINE)[1].replace("?<", "?P<")  # type: ignore[index]
+    for page in ("/invitations/", "/accounts/password/reset/key/", "/accounts/confirm-email/"):
+        assert re.match(masked, f"{page}token")["page"] == page  # type: ignore[index]
+    assert re.match(masked, "/v1/models") is None
     upstreams = set(re.findall(r"^\s*upstream (\w+)", text, re.MULTILINE))
     assert set(re.findall(r"proxy_pass http://(\w+);", text)) == upstreams <= compose()["services"].keys()
 

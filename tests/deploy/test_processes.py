@@ -53,7 +53,7 @@ class Machine:
         self.folder, self.postgres, self.valkey = folder, postgres, valkey
         self.etc = folder / "etc"
         (self.etc / "secrets").mkdir(parents=True)
-        for each in ("objects", "schedule", "scratch", "lib", "run", "bin"):
+        for each in ("objects", "schedule", "scratch", "metrics", "lib", "run", "bin"):
             (folder / each).mkdir()
         (folder / "bin" / "vllm").write_text(VLLM)
         (folder / "bin" / "vllm").chmod(0o755)
@@ -239,4 +239,7 @@ def test_every_process_starts_from_its_file_alone_and_ends_when_it_is_told_over_
     assert set(ended.values()) <= {0, -signal.SIGTERM}, ended
     assert ended["scheduler"] == 0
     assert [each.name for each in machine.processes if b"Traceback" in each.log.read_bytes()] == []
+    for each in (process for process in machine.processes if process.name in ("container", "web")):
+        told = [line for line in each.log.read_text().splitlines() if line != "READY"]
+        assert [line for line in told if not line.startswith('{"time"')] == []
     assert (machine.count(LEASES), machine.count(SERVERS)) == (0, 0)

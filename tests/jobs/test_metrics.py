@@ -1,6 +1,7 @@
 """What /metrics tells: of every process what it counted, of Postgres how things stand."""
 
 import os
+import socket
 import subprocess
 import sys
 from datetime import timedelta
@@ -113,3 +114,4 @@ def test_processes_that_share_a_folder_tell_the_sum(tmp_path: Path) -> None:
         for _ in range(2)
     ]
     assert 'anex_request_seconds_count{status="200",surface="embeddings"} 2.0' in told[1]
+    assert all(socket.gethostname() in file.name for file in tmp_path.iterdir())

@@ -95,9 +95,11 @@ def test_production_refuses_a_short_secret() -> None:
 def test_a_secret_may_be_a_file_which_comes_before_the_variable(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("in-a-file-" * 6 + "\n")
     given = PRODUCTION | {"SECRET_KEY": "short", "SECRET_KEY_FILE": str(tmp_path / "key")}
-    show = "from django.conf import settings; print(settings.SECRET_KEY)"
+    show = "from django.conf import settings; print(settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)"
     done = manage("production", "shell", "--no-imports", "-c", show, **given)
     assert done.stdout == "in-a-file-" * 6 + "\n", done.stderr
+    done = manage("production", "shell", "--no-imports", "-c", show, **given, SECRET_KEY_FALLBACKS="former,first")
+    assert done.stdout.split() == ["in-a-file-" * 6, "former", "first"], done.stderr
 
 
 def test_a_file_that_is_missing_stops_the_start_and_is_named_by_its_variable(tmp_path: Path) -> None:

@@ -1,0 +1,4 @@
+// The text box of a search is named by nothing; it gets the words that stand in it.
+django.jQuery(() => {
+  for (const box of document.querySelectorAll("[id^=select2-][role=textbox]")) box.ariaLabel = box.textContent;
+});

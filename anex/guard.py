@@ -163,9 +163,10 @@ async def answer(scope: Scope, send: Send, error: AnexError, more: Headers | Non
 def _refusal(scope: Scope) -> AnexError | None:
     headers = scope["headers"]
     if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MOST_URL:
-        return UrlTooLong(f"The URL is too long: at most {MOST_URL} bytes are taken.")
+        return UrlTooLong(f"The URL is too long: at most {MOST_URL:,} bytes are taken.")
     if len(headers) > MOST_HEADERS or sum(len(name) + len(value) for name, value in headers) > MOST_HEAD:
-        return HeadTooLarge(f"The headers are too large: at most {MOST_HEADERS} of {MOST_HEAD} bytes in all are taken.")
+        told = f"The headers are too large: at most {MOST_HEADERS} of {MOST_HEAD:,} bytes in all are taken."
+        return HeadTooLarge(told)
     return None
 
 

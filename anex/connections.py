@@ -1,6 +1,7 @@
 """Connections of the web process: uvicorn's, with an end to how long, and how large, the head of a request may be.
 
-uvicorn waits for a head without an end and keeps what has come of it, header by header.
+uvicorn waits for a head without an end and keeps what has come of it, header by header. And it waits without an end for
+who does not read: meanwhile an answer that is read from Postgres keeps its connection there.
 """
 
 import asyncio
@@ -15,12 +16,15 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 HEAD_S: Final = 30.0
 # What is refused with an answer is less (anex/guard.py).
 MOST_HEAD: Final = 256 * 1024
+# In which a client takes some of what waits for it; a slow line takes what a kernel holds back in this time.
+STALL_S: Final = 300.0
 
 
 class Connection(HttpToolsProtocol):
     """One client."""
 
     _timer: asyncio.TimerHandle | None = None
+    _stall: asyncio.TimerHandle | None = None
     # That came since anything of a body did.
     _head_bytes = 0
     _is_head_begun = False
@@ -42,7 +46,18 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""
         self._end()
+        self._move_on()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """The client reads slower than it is sent; one that does not read at all is given up."""
+        super().pause_writing()
+        self._stall = self.loop.call_later(STALL_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """It has read."""
+        self._move_on()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         """Take in what has come, unless a head, or what follows a body, grows without an end."""
@@ -87,6 +102,11 @@ class Connection(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _move_on(self) -> None:
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
 
     def _give_up(self) -> None:
         self._end()

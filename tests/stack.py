@@ -191,12 +191,12 @@ class Stack:
 
     def start_worker(self, name: str = "worker-0") -> subprocess.Popen[bytes]:
         """A Celery worker with its pump."""
-        options = ["--pool", "solo", "--without-gossip", "--without-mingle", "-l", "INFO", "-n", f"{name}@%h"]
+        options = ["--pool", "solo", "--without-gossip", "--without-mingle", "-n", f"{name}@%h"]
         return self.start(name, ["-m", "celery", "-A", "anex", "worker", *options])
 
     def start_model_worker(self, name: str, model: str, options: str) -> subprocess.Popen[bytes]:
         """A Celery worker that starts the model's server with these options and runs its rows."""
-        line = ["-m", "celery", "-A", "anex", "worker", "-Q", f"inference.{model}", "-l", "INFO", "-n", f"{name}@%h"]
+        line = ["-m", "celery", "-A", "anex", "worker", "-Q", f"inference.{model}", "-n", f"{name}@%h"]
         return self.start(name, line, environment={"ANEX_ENGINE_OPTIONS": options})
 
     def start_engine(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 import uvicorn
 
-from anex import serve
+from anex import connections, serve
 from anex.connections import Connection, Page
 from tests.realtime.served import until
 
@@ -24,7 +24,7 @@ SLOW = REQUEST.replace(b"GET /", b"GET /slow")
 
 
 async def answer(scope: Any, receive: Any, send: Any) -> None:
-    """Two bytes; on /slow the second comes once the process drains. A socket is taken and told nothing."""
+    """Two bytes; on /slow the second comes once the process drains, on /huge 100 MiB. A socket is told nothing."""
     if scope["type"] == "websocket":
         while scope["path"] == "/late" and not Running.let_go.is_set():
             await asyncio.sleep(0.01)
@@ -33,6 +33,11 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
             pass
         return
     Running.states.append(scope["state"])
+    if scope["path"] == "/huge":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(100):
+            await send({"type": "http.response.body", "body": bytes(1024 * 1024), "more_body": True})
+        return
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"o", "more_body": True})
     if scope["path"] == "/slow":
@@ -223,6 +228,14 @@ def test_page_that_asks_while_the_process_ends_is_let_in_and_told(running: Runni
     assert head.startswith(b"HTTP/1.1 101")
     assert b"close" not in head.lower()
     assert (told or page.recv(4096)) == b"\x88\x02" + (1012).to_bytes(2)
+
+
+def test_who_does_not_read_is_given_up(monkeypatch: pytest.MonkeyPatch, running: Running) -> None:
+    monkeypatch.setattr(connections, "STALL_S", 0.2)
+    deaf = running.connect()
+    deaf.sendall(REQUEST.replace(b"GET /", b"GET /huge"))
+    until(lambda: Running.states)
+    until(lambda: not running.server.server_state.connections)
 
 
 def test_answer_that_takes_too_long_is_given_up() -> None:

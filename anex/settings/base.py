@@ -257,8 +257,9 @@ LOGGING: dict[str, Any] = {
     "filters": {"clients": {"()": "anex.core.logging.ClientsFaults"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["clients"]}},
     "root": {"handlers": ["console"], "level": env.str("ANEX_LOG_LEVEL", default="INFO")},
-    # uvicorn tells of each request and socket with its query.
+    # uvicorn tells of each request and socket with its query, and at DEBUG of what heads hold.
     "loggers": {
+        "uvicorn.error": {"level": "INFO"},
         "uvicorn.access": {"handlers": [], "propagate": False},
         "uvicorn.sockets": {"level": "WARNING"},
     },

@@ -71,7 +71,7 @@ class Platform:
         schedule = str(self.state.directory / "beat-schedule")
         scheduler = Service(
             name="scheduler",
-            command=python("-m", "celery", "-A", "anex", "beat", "-s", schedule, "--pidfile=", "--loglevel", "INFO"),
+            command=python("-m", "celery", "-A", "anex", "beat", "-s", schedule, "--pidfile="),
             ready=handles_sigterm,
             environment=self.environment,
             options={"cwd": ROOT},
@@ -88,7 +88,7 @@ class Platform:
             name=name,
             command=python(
                 *("-m", "celery", "-A", "anex", "worker", "--pool", "threads", "--concurrency", "2", "-Q", "batch"),
-                *("--without-gossip", "--without-mingle", "--loglevel", "INFO", "-n", f"{name}@%h"),
+                *("--without-gossip", "--without-mingle", "-n", f"{name}@%h"),
             ),
             ready=handles_sigterm,
             environment=self.environment,

@@ -126,13 +126,13 @@ class Lasting(Stack):
 
     def start_worker(self, name: str = "worker-0") -> Any:
         """A Celery worker whose webhooks may come to this machine."""
-        options = ["--pool", "solo", "--without-gossip", "--without-mingle", "-l", "INFO", "-n", f"{name}@%h"]
+        options = ["--pool", "solo", "--without-gossip", "--without-mingle", "-n", f"{name}@%h"]
         return self.start(name, ["-c", self._program, "-A", "anex", "worker", *options])
 
     def start_scheduler(self) -> None:
         """Celery's clock of the sweeps."""
         schedule = str(self.state / "schedule")
-        self.start("scheduler", ["-m", "celery", "-A", "anex", "beat", "-l", "INFO", "-s", schedule])
+        self.start("scheduler", ["-m", "celery", "-A", "anex", "beat", "-s", schedule])
 
 
 @contextmanager

@@ -118,7 +118,7 @@ class Restarts:
 
     def _start_scheduler(self) -> subprocess.Popen[bytes]:
         schedule = str(self._stack.state / "schedule")
-        command = ["-m", "celery", "-A", "anex", "beat", "-s", schedule, "--pidfile=", "-l", "INFO"]
+        command = ["-m", "celery", "-A", "anex", "beat", "-s", schedule, "--pidfile="]
         return self._stack.start("scheduler", command)
 
     def _has_begun(self, times: int) -> bool:

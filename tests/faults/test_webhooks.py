@@ -55,7 +55,7 @@ print(endpoints.create(organization_id=sys.argv[1], wishes=wishes, actor=system(
 
 def start_worker(stack: Stack, server: Server, authority: Authority) -> None:
     program = WORKER.format(authority=authority.folder / "authority.pem", port=server.port)
-    options = ["--pool", "solo", "--without-gossip", "--without-mingle", "-l", "INFO", "-n", "worker-0@%h"]
+    options = ["--pool", "solo", "--without-gossip", "--without-mingle", "-n", "worker-0@%h"]
     stack.start("worker-0", ["-c", program, "-A", "anex", "worker", *options])
 
 

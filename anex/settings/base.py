@@ -244,6 +244,7 @@ ANEX_ENGINE_OPTIONS = env.str("ANEX_ENGINE_OPTIONS", default="")
 # What reads /metrics presents it as a bearer token; without one there is no such page.
 ANEX_METRICS_TOKEN = env.str("ANEX_METRICS_TOKEN", default="")
 
+_log_level = env.str("ANEX_LOG_LEVEL", default="INFO")
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -256,10 +257,10 @@ LOGGING: dict[str, Any] = {
     },
     "filters": {"clients": {"()": "anex.core.logging.ClientsFaults"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["clients"]}},
-    "root": {"handlers": ["console"], "level": env.str("ANEX_LOG_LEVEL", default="INFO")},
+    "root": {"handlers": ["console"], "level": _log_level},
     # uvicorn tells of each request and socket with its query, and at DEBUG of what heads hold.
     "loggers": {
-        "uvicorn.error": {"level": "INFO"},
+        "uvicorn.error": {"level": "INFO" if _log_level == "DEBUG" else _log_level},
         "uvicorn.access": {"handlers": [], "propagate": False},
         "uvicorn.sockets": {"level": "WARNING"},
     },

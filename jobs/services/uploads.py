@@ -82,7 +82,11 @@ def complete(upload: FileUpload, *, name: str, target: Target, stored: Stored, a
 
 
 def give_up(upload: FileUpload) -> None:
-    """Free a place and delete what the upload left, unless it became a file; repeatable. Raises StoreUnavailable."""
+    """Free a place and delete what the upload left, unless it became a file; repeatable. Raises StoreUnavailable.
+
+    The place is free at once, however long the store takes; what it cannot delete is the sweep's.
+    """
+    FileUpload.objects.filter(pk=upload.pk).update(lapses_at=clock.now())
     with transaction.atomic():
         if FileUpload.objects.select_for_update().filter(pk=upload.pk).exists():
             _clear(upload)

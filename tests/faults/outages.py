@@ -313,8 +313,8 @@ def _check_files(stack: Stack, load: Load) -> None:
 
 def _check_webhooks(stack: Stack, receiver: FailingReceiver) -> None:
     deadline = time.monotonic() + 60
-    while stack.query("SELECT count(*) FROM jobs_webhookdelivery WHERE state <> 'delivered'") != [(0,)]:
-        assert time.monotonic() < deadline
+    while left := stack.query("SELECT * FROM jobs_webhookdelivery WHERE state <> 'delivered' LIMIT 3"):
+        assert time.monotonic() < deadline, left
         time.sleep(0.2)
     assert set(receiver.taken) == {event for (event,) in stack.query("SELECT id::text FROM jobs_webhookevent")}
 

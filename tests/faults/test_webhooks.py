@@ -66,11 +66,12 @@ def add_endpoint(stack: Stack, url: str) -> str:
 
 
 class FailingReceiver:
-    """Answers 500 to every third request, else 200; knows which event it took."""
+    """Answers 500 to every third request, to an event three times at most, else 200; knows which event it took."""
 
     def __init__(self, server: Server) -> None:
         self.arrived = threading.Semaphore(0)
         self.taken: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._count = 0
         server.handlers["/hook"] = self._answer
@@ -78,9 +79,9 @@ class FailingReceiver:
     def _answer(self, request, peer) -> None:
         with self._lock:
             self._count += 1
-            status = 500 if self._count % 3 == 0 else 200
-            if status == 200:
-                self.taken[request.headers["webhook-id"]] += 1
+            event = request.headers["webhook-id"]
+            status = 500 if self._count % 3 == 0 and self._refused[event] < 3 else 200
+            (self.taken if status == 200 else self._refused)[event] += 1
         self.arrived.release()
         # Time enough for a kill between sending and writing down.
         threading.Event().wait(0.05)

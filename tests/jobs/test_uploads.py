@@ -14,6 +14,7 @@ from jobs.models import File, FileUpload, Input
 from jobs.services import uploads
 from jobs.storage import keys, store
 from jobs.storage.interface import StoreUnavailable
+from jobs.storage.local import LocalStore
 from tests.factories import make_key
 from tests.jobs.api.files.conftest import BOUNDARY, CHAT, file_of, objects, on_both_stores, part, row, until
 from tests.jobs.storage.conftest import s3_store, s3_url
@@ -49,6 +50,22 @@ def test_two_places_of_an_organization_are_all_there_are(acme, globex) -> None:
     uploads.begin(organization_id=acme.pk)
     with pytest.raises(PaymentRequired):
         uploads.begin(organization_id=globex.pk)
+
+
+def test_place_is_free_though_the_store_is_away_and_the_sweep_clears_it(acme, monkeypatch) -> None:
+    given_up, _ = (uploads.begin(organization_id=acme.pk) for _ in range(2))
+    stored(given_up)
+
+    def away(*_: object, **__: object) -> None:
+        raise StoreUnavailable("The store cannot be reached.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalStore, "delete", away)
+        with pytest.raises(StoreUnavailable):
+            uploads.give_up(given_up)
+        uploads.begin(organization_id=acme.pk)
+    assert uploads.sweep(clock.now()) == 1
+    assert list(store().list("")) == []
 
 
 @on_both_stores

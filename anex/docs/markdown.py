@@ -100,11 +100,6 @@ def render(text: str) -> Rendered:
     return Rendered(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, env), tuple(_sections(tokens)))
 
 
-def fences(text: str) -> list[tuple[str, str]]:
-    """Every code block of a page: its language with what follows it, and its content."""
-    return [(token.info, token.content) for token in _MARKDOWN.parse(text) if token.type == "fence"]
-
-
 def _grouped(tokens: Sequence[Token]) -> Iterator[Token]:
     """Code blocks that follow each other in different languages become one token, with them as its children."""
     for is_fence, run in groupby(tokens, lambda token: token.type == "fence"):

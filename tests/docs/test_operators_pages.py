@@ -12,18 +12,19 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command, get_commands, load_command_class
 
-from anex.docs import calculator, library, markdown
+from anex.docs import calculator, library
 from anex.settings.base import BASE_DIR
 from anex.supervisor.postgres import Postgres
 from anex.supervisor.valkey import Valkey, free_port
 from inference.engines import arguments
 from tests import clusters
+from tests.docs.fences import fences
 
 COMMANDS = [
     line
     for page in library.pages()
     if page.group == "Operate" and not page.file
-    for language, content in markdown.fences(page.source)
+    for language, content in fences(page.source)
     if language == "console"
     for line in content.splitlines()
 ]
@@ -31,7 +32,7 @@ COMMANDS = [
 
 def settings_of_the_page(tmp_path: Path, database: str, valkey: str) -> dict[str, str]:
     (page,) = (page for page in library.pages() if page.slug == "self-hosting")
-    ((_, block),) = ((language, content) for language, content in markdown.fences(page.source) if language == "ini")
+    ((_, block),) = ((language, content) for language, content in fences(page.source) if language == "ini")
     named = dict(line.split("=", 1) for line in block.splitlines())
     assert len(named["SECRET_KEY"]) >= 50
     own = {"DATABASE_URL": database, "REDIS_URL": valkey, "ANEX_STORAGE_DIR": str(tmp_path / "objects")}

@@ -11,9 +11,10 @@ from django.conf import settings
 from django.test import Client
 
 from anex.core.actors import system
-from anex.docs import facts, library, markdown, models, reference, search
+from anex.docs import facts, library, models, reference, search
 from anex.docs.library import Document
 from inference.backends import registry
+from tests.docs.fences import fences
 from tests.factories import make_key, make_organization, make_user
 
 pytestmark = pytest.mark.django_db
@@ -159,7 +160,7 @@ def test_landing_is_for_who_is_not_signed_in(anybody: Client) -> None:
 
 def test_every_block_of_json_is_json() -> None:
     for document in search.documents():
-        for language, block in markdown.fences(document.text):
+        for language, block in fences(document.text):
             lines = {"json": [block], "jsonl": block.splitlines()}.get(language.split(" ")[0], [])
             for line in lines:
                 json.loads(line)

@@ -19,9 +19,10 @@ from pathlib import Path
 import pytest
 from standardwebhooks import Webhook
 
-from anex.docs import library, markdown
+from anex.docs import library
 from anex.docs.views.answers import PLACEHOLDER
 from tests.clients.installs import find
+from tests.docs.fences import fences
 from tests.stack import ROOT, Stack, send
 
 PROGRAMS = {"sh": "sample.sh", "python": "sample.py", "js": "sample.mjs"}
@@ -79,7 +80,7 @@ def until_served(stack: Stack) -> None:
 def samples(text: str) -> list[tuple[str, str, str]]:
     """Language, client (empty for none) and content of every sample."""
     found = []
-    for info, content in markdown.fences(text):
+    for info, content in fences(text):
         language, _, client = info.partition(" ")
         found.append((language, client, content))
     return found
